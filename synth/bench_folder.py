@@ -18,7 +18,7 @@ from warpbank.arch.units import UNITS
 from warpbank.program.errors import WarpbankError
 from warpbank.synth import netlist
 from warpbank.synth.export import verilog
-from warpbank.synth.replay import RESETS, recorded
+from warpbank.synth.replay import CYCLES, RESETS, recorded
 from warpbank.synth.units import UNITS as ALL
 from warpbank.synth.units import find, make
 
@@ -65,8 +65,8 @@ def folder(
 
     Raises
     ------
-    WarpbankError : unknown kind or unit, a unit without a bench, a configuration that cannot be built, Yosys
-        missing.
+    WarpbankError : unknown kind or unit, a unit or scheme that a bench would show nothing of, a configuration
+        that cannot be built, Yosys missing.
     """
     if bench not in KINDS:
         raise WarpbankError(unknown("kind of bench", bench, KINDS))
@@ -78,7 +78,9 @@ def folder(
     test = f"test_{unit}"
     replayed = BENCHES[unit] == "replay"
     # Elaborated once more: a component is simulated or exported, not both.
-    traffic = {"vectors.json": _traffic(make(unit, config, scheme, probe=probe), text)} if replayed else {}
+    traffic = (
+        {"vectors.json": _traffic(unit, make(unit, config, scheme, probe=probe), text)} if replayed else {}
+    )
     return {
         f"{unit}.v": text,
         "unit.json": _described(component, config),
@@ -95,10 +97,15 @@ def folder(
     }
 
 
-def _traffic(component: Any, verilog: str) -> str:
+def _traffic(unit: str, component: Any, verilog: str) -> str:
     """Recorded traffic, a cycle a line. A reset in mid-flight does not go with memories: it leaves the word
     that a port has read, which Amaranth's simulator clears."""
     rows = recorded(component, resets=() if _MEMORY.search(verilog) else RESETS)
+    if all(row["outputs"] == rows[0]["outputs"] for row in rows):
+        raise WarpbankError(
+            f"the outputs of {unit} do not change in {CYCLES} cycles of random traffic on this machine, so "
+            "that a bench would show nothing; set fields that make it act sooner, such as an interval"
+        )
     return "[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows) + "\n]\n"
 
 

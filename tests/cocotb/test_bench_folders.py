@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from tests.cli.command import warpbank
-from warpbank.arch.config import preset
+from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.program.errors import WarpbankError
 from warpbank.sim.engines import toolchain
@@ -23,6 +23,8 @@ from warpbank.synth.bench_folder import BENCHES, OWN, folder
 from warpbank.synth.units import UNITS
 
 TINY, BASELINE = preset("tiny"), parse_scheme("baseline")
+#: A machine on which the waiting time changes soon.
+SOON = with_overrides(TINY, ["sub_core.collector.sthld_interval=16"])
 #: Units of the default suite: a few seconds each in Icarus.
 QUICK = ("address_allocation", "compressor_half", "decompressor", "gto", "lfsr", "sm")
 
@@ -33,7 +35,8 @@ def written(unit: str, where: Path, scheme: str = "baseline") -> Path:
     """The folder of a unit."""
     found = where / unit
     found.mkdir()
-    for name, text in folder(unit, TINY, parse_scheme(scheme), bench="cocotb").items():
+    config = SOON if unit == "sthld" else TINY
+    for name, text in folder(unit, config, parse_scheme(scheme), bench="cocotb").items():
         (found / name).write_text(text)
     return found
 
@@ -200,6 +203,7 @@ def test_command(tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (["decompressor", "--with-bench", "uvm", "-o", "d"], "Unknown kind of bench 'uvm'. Known: cocotb."),
+        (["sthld", "--with-bench", "cocotb", "-o", "d"], "outputs of sthld do not change in 200 cycles"),
         (["decompresor", "--with-bench", "cocotb", "-o", "d"], "Did you mean decompressor"),
         (
             ["decompressor", "--with-bench", "cocotb", "-o", "d.v"],
