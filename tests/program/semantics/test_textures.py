@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 from math import floor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ import pytest
 from tests.program.semantics.bench import HEAD, OPTIONS
 from warpbank.program.errors import ExecutionError, LaunchError, PtxError
 from warpbank.program.isa import Op, Space
-from warpbank.program.launch import Border, Job, Launch, Texture
-from warpbank.program.runner import compile_job, execute, job_key
+from warpbank.program.launch import Argument, Border, Job, Launch, Texture
+from warpbank.program.options import CodeOrder, ConstantPlace
+from warpbank.program.runner import Options, compile_job, execute, job_key
 
 THREADS = 64
 WIDTH, HEIGHT = 12, 7
@@ -46,9 +48,9 @@ st.global.v4.b32 [%out], {{%d1, %d2, %d3, %d4}}; ret; }}
 """
 
 
-def _job(text: str, image: np.ndarray, at: np.ndarray, textures: dict[str, Texture], given: object) -> Job:
+def _job(text: str, image: np.ndarray, at: np.ndarray, textures: dict[str, Texture], given: Argument) -> Job:
     buffers = {"at": at, "out": np.zeros((THREADS, 4), np.uint32), "image_data": image}
-    launch = Launch("k", (1, 1, 1), (THREADS, 1, 1), ("at", "out", given))  # type: ignore[arg-type]
+    launch = Launch("k", (1, 1, 1), (THREADS, 1, 1), ("at", "out", given))
     return Job("texture", "custom", text, "texture.ptx", buffers, [launch], textures=textures)
 
 
@@ -175,6 +177,18 @@ def test_an_object_is_chosen_by_its_handle() -> None:
             np.testing.assert_array_equal(execute(job, options).buffers["out"], wanted)
 
 
+@pytest.mark.parametrize(
+    "options", [Options(constants=ConstantPlace.REGISTERS), Options(code_order=CodeOrder.SOURCE)]
+)
+def test_options_of_the_compiler(options: Options) -> None:
+    """Addresses of textures as registers, and code in the order of the PTX."""
+    image, at = _image(np.dtype("i2")), _whole(12)
+    texture = _texture(image.dtype, 2, 2, Border.CLAMP)
+    job = _job(_kernel(2, "s32", "s32"), image, at, {"image": texture}, np.uint64(0))
+    found = execute(job, options).buffers["out"]
+    np.testing.assert_array_equal(found, _reference(texture, image, at))
+
+
 def test_one_object_needs_no_comparison() -> None:
     """A parameter that every launch gives one texture is as good as a variable."""
     image, at = _image(np.dtype("f4")), _whole(8)
@@ -272,8 +286,8 @@ def test_a_texel_is_one_load_of_global_memory() -> None:
         ({"normalized": True}, ("u32", "s32", 2), r"normalized coordinates: they are \.f32, not \.s32"),
     ],
 )
-def test_what_does_not_fit(change: dict[str, object], kernel: tuple[str, str, int], message: str) -> None:
-    texture = replace(_texture(np.dtype("u1"), 1, 2, Border.CLAMP), **change)  # type: ignore[arg-type]
+def test_what_does_not_fit(change: dict[str, Any], kernel: tuple[str, str, int], message: str) -> None:
+    texture = replace(_texture(np.dtype("u1"), 1, 2, Border.CLAMP), **change)
     result, kind, dimensions = kernel
     text = _kernel(dimensions, result, kind)
     with pytest.raises(PtxError, match=message):
