@@ -8,7 +8,7 @@ from functools import reduce
 from operator import or_
 from typing import Any, Protocol
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.memory import Memory
@@ -70,17 +70,17 @@ class NamedInterface(Interface, Protocol):
 class _Bank:
     """One bank of the table in a cycle.
 
-    `choice`: the slot that is looked up, and `answer`: what is found. `ends`: the uop whose last look-up in
-    this bank that is. `owed`: uops that wait for others in this bank. `short`: the new uop will be one of
-    them. `names`: what was found in earlier cycles.
+    `choice`: the slot that is looked up, and `answer`: what is found. `waits`: that is for a uop that waited.
+    `ends`: the uop whose last look-up in this bank that is. `owed`: uops that wait for others in this bank.
+    `short`: the new uop will be one of them.
     """
 
     choice: Choice
     answer: Signal
+    waits: Signal
     ends: Signal
     owed: Value
     short: Value
-    names: Arrays
 
 
 class OperandLookup(wiring.Component):
@@ -92,7 +92,7 @@ class OperandLookup(wiring.Component):
     are known; one uop goes in a cycle, the oldest that can. Exempt registers need no look-up.
 
     A bank has a FIFO of uops, each with a mask of its slots in that bank; the first stands in a register in
-    front of it. A uop's names wait in one memory per bank until the last of them is known.
+    front of it. A uop's names wait in a memory until the last of them is known.
 
     Parameters
     ----------
@@ -157,13 +157,13 @@ class OperandLookup(wiring.Component):
             m.d.comb += [place.warp.eq(read.warp), place.register.eq(read.sources[slot])]
         uops = m.submodules.uops = Memory(shape=layout, depth=count, init=[])
         write_at(m, uops, number, read.as_value(), arrives)
-        own = data.StructLayout({"exempt": MAX_SOURCES, "places": self.named.physical.shape()})
-        owns = m.submodules.owns = Memory(shape=own, depth=count, init=[])
-        here = record(own, name="own_now")
-        m.d.comb += [here.exempt.eq(exempt)]
-        m.d.comb += [here.places[slot].eq(place.physical) for slot, place in enumerate(self.place)]
-        write_at(m, owns, number, here.as_value(), arrives)
-        banks = [self._bank(m, bank, arrives, number, exempt, uops) for bank in range(TABLE_BANKS)]
+        name = 1 + len(self.place[0].physical)  # bits: there is a physical register; which
+        names: Arrays = Memory(shape=data.ArrayLayout(name, MAX_SOURCES), depth=count, init=[])
+        m.submodules.names = names
+        own, put = [Cat(1, place.physical) for place in self.place], names.write_port(granularity=1)
+        m.d.comb += [put.addr.eq(number), put.en.eq(Mux(arrives, exempt, 0))]
+        m.d.comb += put.data.as_value().eq(Cat(own))
+        banks = [self._bank(m, bank, arrives, number, exempt, uops, names) for bank in range(TABLE_BANKS)]
 
         waits, new = Signal(count), decode(m, number, arrives, count, "new")  # uops that wait for names
         complete, known, leaves = Signal(count), Signal(), Signal(count)
@@ -172,11 +172,10 @@ class OperandLookup(wiring.Component):
             known.eq(arrives & ~reduce(or_, (bank.short for bank in banks))),
             leaves.eq(self.oldest(complete, age_matrix(m, new))),
         ]
-        late, uop, known_own = Signal(), record(layout), record(own)  # the uop that goes has waited; the uop
+        late, uop = Signal(), record(layout)  # the uop that goes has waited; the uop
         m.d.comb += [
             late.eq(complete.any()),
             uop.as_value().eq(Mux(late, read_at(m, uops, encode(leaves)).as_value(), read.as_value())),
-            known_own.as_value().eq(Mux(late, read_at(m, owns, encode(leaves)).as_value(), here.as_value())),
             self.named.valid.eq(late | known),
             self.named.collector.eq(uop.collector),
             self.named.warp.eq(uop.warp),
@@ -186,24 +185,19 @@ class OperandLookup(wiring.Component):
         if self._tags > 1:
             m.d.comb += self.named.tag.eq(uop.tag)
         m.d.sync += waits.eq(waits & ~leaves | Mux(known & ~late, 0, new))
-        found = [self._found(m, bank, late, leaves) for bank in banks]
-        for slot, register in enumerate(uop.sources):
-            name = Array(names[slot] for names in found)[register[:_BANK_WIDTH]]
-            m.d.comb += [
-                self.named.mapped[slot].eq(known_own.exempt[slot] | name[0]),
-                self.named.physical[slot].eq(Mux(known_own.exempt[slot], known_own.places[slot], name[1:])),
-            ]
+        before = read_at(m, names, encode(leaves))
+        here = [Mux(late, (leaves & bank.ends).any(), ~bank.waits) for bank in banks]
+        for slot in range(MAX_SOURCES):
+            found = Signal(name, name=f"name_{slot}")
+            m.d.comb += found.eq(Mux(late, before[slot], own[slot]))
+            for bank, its in zip(banks, here, strict=True):
+                with m.If(its & bank.choice.one_hot[slot]):
+                    m.d.comb += found.eq(bank.answer)
+            m.d.comb += [self.named.mapped[slot].eq(found[0]), self.named.physical[slot].eq(found[1:])]
         return m
 
-    def _found(self, m: Module, bank: _Bank, late: Value, leaves: Signal) -> list[Value]:
-        """Names of the slots of the uop that goes, as a bank of the table found them: before, or just now."""
-        before = read_at(m, bank.names, encode(leaves))
-        now = Signal(MAX_SOURCES, name="now")
-        m.d.comb += now.eq(Mux(~late | (leaves & bank.ends).any(), bank.choice.one_hot, 0))
-        return [Mux(now[slot], bank.answer, before[slot]) for slot in range(MAX_SOURCES)]
-
     def _bank(
-        self, m: Module, number: int, arrives: Value, new: Value, exempt: Value, uops: Records
+        self, m: Module, number: int, arrives: Value, new: Value, exempt: Value, uops: Records, names: Arrays
     ) -> _Bank:
         """Queue of one bank of the table; `new`: number of the new uop, of which the slots `exempt` need no
         look-up."""
@@ -248,8 +242,6 @@ class OperandLookup(wiring.Component):
             find.register.eq(uop.sources[choice.index]),
             answer.eq(Cat(find.mapped, find.physical)),
         ]
-        names: Arrays = Memory(shape=data.ArrayLayout(len(answer), MAX_SOURCES), depth=self._uops, init=[])
-        m.submodules[f"names_{number}"] = names
         put = names.write_port(granularity=1)
         m.d.comb += [
             put.addr.eq(Mux(waits, head.uop, new)),
@@ -260,4 +252,4 @@ class OperandLookup(wiring.Component):
         ends = decode(m, head.uop, waits & last, self._uops, f"ends_{number}")
         short = asks & (waits | ~last)
         m.d.sync += owed.eq(owed & ~ends | decode(m, new, short, self._uops, f"short_{number}"))
-        return _Bank(choice, answer, ends, owed & ~ends, short, names)
+        return _Bank(choice, answer, waits, ends, owed & ~ends, short)

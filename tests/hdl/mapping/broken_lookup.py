@@ -77,7 +77,7 @@ class WrongBank(OperandLookup):
         bank = super()._bank(m, number, *rest)
         if number == 0:
             self._zero = bank
-        return replace(bank, names=self._zero.names, answer=self._zero.answer) if number == 3 else bank
+        return replace(bank, answer=self._zero.answer) if number == 3 else bank
 
 
 class EarlyName(OperandLookup):
