@@ -15,10 +15,11 @@ from warpbank.arch.parameters import (
     UnitConfig,
     config_hash,
 )
-from warpbank.arch.presets import PRESETS, preset
+from warpbank.arch.presets import PRESETS, SOURCES, preset
 
 __all__ = [
     "PRESETS",
+    "SOURCES",
     "CollectorConfig",
     "CtaConfig",
     "ExecuteConfig",

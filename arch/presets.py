@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from warpbank.arch.errors import ConfigError
 from warpbank.arch.names import unknown
 from warpbank.arch.parameters import (
-    CollectorConfig,
     CtaConfig,
     ExecuteConfig,
     FrontEndConfig,
@@ -33,13 +34,7 @@ def _pascal() -> SmConfig:
     return SmConfig(
         preset="pascal",
         sub_core=SubCoreConfig(
-            warps=8,
-            banks=8,
-            rows=64,
-            collectors=8,
-            front_end=FrontEndConfig(branch_hold=8),
-            collector=CollectorConfig(allocation="per_warp"),
-            execute=execute,
+            warps=8, banks=8, rows=64, collectors=8, front_end=FrontEndConfig(branch_hold=8), execute=execute
         ),
         cta=CtaConfig(max_ctas=16, shared_bytes=98304),
         l1=L1Config(sets=64, ways=6, latency=82),
@@ -101,6 +96,33 @@ def _fermi() -> SmConfig:
     )
 
 
+def _fermi_gscalar() -> SmConfig:
+    """Fermi with two schedulers, as two sub-cores.
+
+    Each has one of the two arithmetic pipelines of 16 lanes, and half of warps, banks and collectors. The
+    special-function unit of four lanes, one for both, is two of half the rate."""
+    one = _fermi()
+    execute = ExecuteConfig(
+        alu=UnitConfig(18, 2),
+        fma=UnitConfig(18, 2),
+        sfu=UnitConfig(30, 16),
+        tensor=UnitConfig(36, 32),
+        fp64=UnitConfig(24, 4),
+        result_queue=40,
+    )
+    core = replace(one.sub_core, warps=24, banks=8, collectors=8, execute=execute)
+    return replace(one, preset="fermi-gscalar", sub_cores=2, sub_core=core)
+
+
+def _fermi_renaming() -> SmConfig:
+    """Fermi with warp registers in four banks, as one sub-core.
+
+    Renaming table, availability flags and banks are one of each for all warps, which two sub-cores would
+    halve. It issues one uop a cycle instead of two, so that six ready warps stand for two queues of six."""
+    one = _fermi()
+    return replace(one, preset="fermi-renaming", sub_core=replace(one.sub_core, banks=4, rows=256))
+
+
 def _tiny() -> SmConfig:
     return SmConfig(
         preset="tiny",
@@ -121,7 +143,15 @@ def _tiny() -> SmConfig:
     )
 
 
-_MAKERS = {"turing": _turing, "pascal": _pascal, "maxwell": _maxwell, "fermi": _fermi, "tiny": _tiny}
+_MAKERS = {
+    "turing": _turing,
+    "pascal": _pascal,
+    "maxwell": _maxwell,
+    "fermi": _fermi,
+    "fermi-gscalar": _fermi_gscalar,
+    "fermi-renaming": _fermi_renaming,
+    "tiny": _tiny,
+}
 
 #: Preset names, in the order of the documentation, and where each comes from.
 PRESETS: dict[str, str] = {
@@ -129,15 +159,97 @@ PRESETS: dict[str, str] = {
         "Malekeh, section II and Table I (RTX 2060): 4 sub-cores of 8 warps, 2 banks and 2 collectors each."
     ),
     "pascal": (
-        "BOW, Table II (Titan X): 32 banks and one collector per warp, here as 4 sub-cores of 8 warps and 8 "
-        "banks."
+        "BOW, section II and Table II (Titan X): 32 banks and as many collectors as warps, which any warp "
+        "may take; here 4 sub-cores of 8 warps and 8 banks."
     ),
     "maxwell": "LTRF, Table 3: one scheduler over 64 warps, 16 banks, 256 KB, L1 of 16 KB.",
-    "fermi": "G-Scalar and register virtualization (GTX 480): one scheduler over 48 warps, 16 banks, 128 KB.",
+    "fermi": "Ours after the GTX 480: one scheduler over 48 warps, 16 banks, 128 KB.",
+    "fermi-gscalar": (
+        "G-Scalar, section 2.1 and Table 1 (GTX 480): two schedulers, each a sub-core with half of 48 warps, "
+        "16 banks and 16 collectors."
+    ),
+    "fermi-renaming": (
+        "Register renaming, section 8.1 and Table 1: warp registers in four banks of four sub-arrays, 48 "
+        "warps, one renaming table; one sub-core, since two would halve banks and table."
+    ),
     "tiny": (
         "Ours, for unit tests, proofs and FPGA: 8 warps (the largest CTA of the kernels) of 4 lanes, short "
         "latencies."
     ),
+}
+
+#: Where a paper gives the parameters of its machine: by preset, then field. A field that is not here is ours.
+SOURCES: dict[str, dict[str, str]] = {
+    "turing": {
+        "lanes": "section II",
+        "sub_cores": "section II",
+        "sub_core.warps": "Table I",
+        "sub_core.banks": "section II",
+        "sub_core.rows": "Table I",
+        "sub_core.collectors": "section II",
+        "sub_core.active_warps": "section VI-A",
+        "sub_core.front_end.scheduler": "Table I",
+        "sub_core.collector.slots": "section II",
+        "sub_core.collector.allocation": "section II",
+        "sub_core.collector.cache_lines": "section III-C",
+        "sub_core.collector.near_distance": "section III-A",
+        "sub_core.collector.sthld": "section IV-B3",
+        "sub_core.collector.sthld_interval": "section IV-B3",
+        "cta.shared_bytes": "Table I",
+    },
+    "pascal": {
+        "lanes": "section II",
+        "sub_cores": "section II",
+        "sub_core.warps": "Table II",
+        "sub_core.banks": "section II",
+        "sub_core.rows": "section II",
+        "sub_core.collectors": "Fig. 2",
+        "sub_core.front_end.scheduler": "Table II",
+        "sub_core.collector.allocation": "section II",
+        "sub_core.collector.window": "section V-A",
+        "sub_core.collector.boc_entries": "section IV-C",
+        "cta.max_ctas": "Table II",
+        "cta.shared_bytes": "Table II",
+        "l1.sets": "Table II",
+        "l1.ways": "Table II",
+    },
+    "maxwell": {
+        "sub_core.warps": "Table 3",
+        "sub_core.banks": "Table 2",
+        "sub_core.rows": "Table 2",
+        "sub_core.active_warps": "Table 3",
+        "sub_core.front_end.scheduler": "Table 3",
+        "sub_core.cache.registers": "Table 3",
+        "sub_core.cache.crossing": "section 4.2",
+        "l1.sets": "Table 3",
+        "l1.ways": "Table 3",
+        "memory.l2_ways": "Table 3",
+    },
+    "fermi-gscalar": {
+        "lanes": "section 2.1",
+        "sub_cores": "Table 1",
+        "sub_core.warps": "Table 1",
+        "sub_core.banks": "section 2.1",
+        "sub_core.rows": "section 2.1",
+        "sub_core.collectors": "section 2.1",
+        "sub_core.execute.alu.interval": "section 2.1",
+        "sub_core.execute.fma.interval": "section 2.1",
+        "sub_core.execute.sfu.interval": "section 2.1",
+        "cta.max_ctas": "Table 1",
+        "l1.sets": "Table 1",
+        "l1.ways": "Table 1",
+    },
+    "fermi-renaming": {
+        "lanes": "section 2.1",
+        "sub_core.warps": "section 6.1",
+        "sub_core.banks": "section 2.1",
+        "sub_core.rows": "section 2.1",
+        "sub_core.active_warps": "section 8.1",
+        "sub_core.front_end.scheduler": "Table 1",
+        "sub_core.mapping.policy": "section 6.1",
+        "sub_core.mapping.subarrays": "section 2.1",
+        "sub_core.mapping.table_bytes": "section 7.1",
+    },
 }
 
 

@@ -109,6 +109,13 @@ class Scheme:
             _unit(SchedulerUnit, self.scheduler),
         )
 
+    def scheduler_beside(self, policy: str) -> str:
+        """Return the scheduler that the scheme runs under where `policy` is everybody's: `policy`, or the
+        scheme's own if it extends that policy or the scheme works under no other."""
+        units = self.units
+        own = units.hierarchy.active_only or units.scheduler.extends == policy
+        return self.scheduler if own else policy
+
     def machine(self, config: SmConfig) -> SmConfig:
         """Return the machine as the scheme changes it: one collector per warp, or release flags, where the
         scheme needs them. A machine that has been changed stays as it is.

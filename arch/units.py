@@ -158,9 +158,17 @@ class StorageUnit(RoomUnit):
 
 @dataclass(frozen=True, kw_only=True)
 class SchedulerUnit(RoomUnit):
-    """Warp scheduler."""
+    """Warp scheduler.
+
+    Parameters
+    ----------
+    extends : policy that it follows as long as no collector holds values of a warp; "": it is a policy of its
+        own.
+    """
 
     room = "scheduler"
+
+    extends: str = ""
 
 
 #: Units by room, then name.
@@ -232,6 +240,7 @@ for _scheduler in (
         hdl="warpbank.hdl.front_end.cache_aware:cache_aware",
         exported="cache_aware",
         size=Size("turing"),
+        extends="gto",
     ),
     SchedulerUnit(
         name="two_level",

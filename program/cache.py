@@ -98,7 +98,7 @@ class Cache(Generic[Value]):
         if found is not None:
             return found, True
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o755, parents=True, exist_ok=True)
             lock = FileLock(self.folder / f"{key}.lock")
             lock.acquire()
         except OSError as error:

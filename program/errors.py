@@ -5,6 +5,7 @@ from __future__ import annotations
 from warpbank.arch.errors import WarpbankError
 
 __all__ = [
+    "CacheError",
     "CompileError",
     "ExecutionError",
     "KernelError",
@@ -13,6 +14,10 @@ __all__ = [
     "TraceError",
     "WarpbankError",
 ]
+
+
+class CacheError(WarpbankError):
+    """A cache folder that holds compiled code and that somebody else may have written."""
 
 
 class KernelError(WarpbankError, ValueError):

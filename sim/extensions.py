@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from warpbank.program import trust
 from warpbank.program.cache import whole
 from warpbank.sim.errors import ExtensionError
 
@@ -138,6 +139,10 @@ class Parcel:
             if have.get(name) == key:
                 continue
             folder = Path(tempfile.gettempdir()) / f"warpbank-extension-{os.getuid()}-{key}"
+            folder.mkdir(mode=0o700, exist_ok=True)
+            why = trust.doubt([folder])
+            if why:
+                raise ExtensionError(f"the extension {name} has no place to be unpacked: {why}")
             home = folder if name.endswith(".py") else folder / name
             for place, source in sources:
                 target = home / place

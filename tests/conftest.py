@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 # Mutants are planted in interpreted modules, so the tests run those. It is said before anything is imported.
 os.environ.setdefault("WARPBANK_COMPILED", "0")
@@ -23,6 +24,25 @@ settings.register_profile("explore", deadline=None, print_blob=True, max_example
 # What a slice of the long suite draws (tests.slices): as many examples, other ones for each seed.
 settings.register_profile("fresh", deadline=None, print_blob=True)
 settings.load_profile("repeatable")
+
+
+#: When this process began to test, in seconds of `time.monotonic`.
+_BEGIN = time.monotonic()
+#: Why a test did not run that would have begun after `--stop-after`.
+NO_TIME = "no time was left for it"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--stop-after SECONDS`: tests that have not begun by then are skipped."""
+    parser.addoption("--stop-after", type=float, metavar="SECONDS", help="begin no test after these seconds")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what begins too late."""
+    limit = item.config.getoption("--stop-after")
+    if limit is not None and time.monotonic() - _BEGIN > limit:
+        pytest.skip(NO_TIME)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from warpbank.arch.config import PRESETS, preset
+from warpbank.arch.config import PRESETS, SOURCES, preset
 from warpbank.arch.events import COUNTERS, EVENTS, STALLS
 from warpbank.arch.register_files import REGISTER_FILES
 from warpbank.arch.schemes import ROOMS, SCHEMES, parse_scheme
@@ -52,6 +52,27 @@ def _configuration() -> str:
     return _rows(("field", *PRESETS, "unit", "meaning"), *rows)
 
 
+def _sources() -> str:
+    """Fields that a paper gives, each with its value and place; the others are ours."""
+    machines = {name: preset(name) for name in SOURCES}
+    cited = [
+        path for path, _, _ in _fields(preset("turing")) if any(path in places for places in SOURCES.values())
+    ]
+    rows = [
+        (
+            f"`{path}`",
+            *(
+                f"{_value(machines[name], path)} ({places[path]})"
+                if path in places
+                else f"{_value(machines[name], path)} (ours)"
+                for name, places in SOURCES.items()
+            ),
+        )
+        for path in cited
+    ]
+    return _rows(("field", *SOURCES), *rows)
+
+
 def tables() -> dict[str, str]:
     """Every generated table by name."""
     return {
@@ -82,6 +103,7 @@ def tables() -> dict[str, str]:
         ),
         "presets": _rows(("preset", "from"), *((f"`{name}`", text) for name, text in PRESETS.items())),
         "configuration": _configuration(),
+        "sources": _sources(),
         "choices": _rows(
             ("scheme", *ROOMS, "published in"),
             *(

@@ -4,6 +4,7 @@ recorded durations.
     python -m tests.slices list             # the slices and how long each is expected to take
     python -m tests.slices run 3            # slice 3
     python -m tests.slices run --by-commit  # the slice whose turn it is: each commit runs another
+    python -m tests.slices run 3 --minutes 20  # what of it begins within twenty minutes; the rest is named
     python -m tests.slices all              # all that have not run on this commit, and a report
 
 The long suite is every test marked `long`, and every random search of the default suite with a seed of the
@@ -154,8 +155,19 @@ def pytest(arguments: Sequence[str]) -> int:
     return subprocess.run([sys.executable, "-m", "pytest", *arguments], cwd=ROOT, check=False).returncode
 
 
-def run(number: int, tests: Sequence[str], report: Path, seed: int, runner: Run = pytest) -> int:
-    """Run slice `number` of `tests`; pytest writes the JUnit file `report`. Returns its exit code."""
+def run(
+    number: int,
+    tests: Sequence[str],
+    report: Path,
+    seed: int,
+    runner: Run = pytest,
+    *,
+    limit: float | None = None,
+) -> int:
+    """Run slice `number` of `tests`; pytest writes the JUnit file `report`. Returns its exit code.
+
+    Tests that have not begun `limit` seconds after the start are skipped, and said to be.
+    """
     times = expected(tests, recorded())
     slices = count(times)
     if not 1 <= number <= slices:
@@ -169,6 +181,7 @@ def run(number: int, tests: Sequence[str], report: Path, seed: int, runner: Run 
                 *("-m", MARKS, "-n", str(WORKERS), "--quiet", "--timeout=1800"),
                 *("--splits", str(slices), "--group", str(number), "--durations-path", str(durations)),
                 *("--hypothesis-profile=fresh", f"--hypothesis-seed={seed}", f"--junitxml={report}"),
+                *(("-rs", f"--stop-after={limit:.0f}") if limit is not None else ()),
             ]
         )
 
@@ -250,6 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one = commands.add_parser("run", help="run one slice")
     one.add_argument("number", nargs="?", type=int, help="the slice, from 1")
     one.add_argument("--by-commit", action="store_true", help="the slice whose turn it is")
+    one.add_argument("--minutes", type=float, help="begin no test after so many minutes, and name the rest")
     every = commands.add_parser("all", help="run every slice that has not run on this commit")
     every.add_argument("--folder", type=Path, default=FOLDER, help="results (default: %(default)s)")
     times = commands.add_parser("record", help="take durations from JUnit files of pytest")
@@ -273,7 +287,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     number = turn(seed, slices) if asked.by_commit else asked.number
     sys.stdout.write(f"slice {number} of {slices}, random searches from seed {seed}\n")
     sys.stdout.flush()
-    return run(number, tests, FOLDER / f"slice-{number}.xml", seed)
+    limit = asked.minutes * 60 if asked.minutes is not None else None
+    return run(number, tests, FOLDER / f"slice-{number}.xml", seed, limit=limit)
 
 
 if __name__ == "__main__":

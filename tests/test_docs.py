@@ -36,6 +36,7 @@ PAGES = {
 ELSEWHERE = {
     "warpbank compare": "README's, in a new environment: tests/studies/compare",
     "warpbank fpga bfs --set sub_core.warps=2 --output board": "minutes of place and route: tests/synth/fpga",
+    "warpbank reproduce": "up to an hour: tests/studies/test_reproduce.py runs some",
     "warpbank schemes --check --engine verilator": (
         "more than an hour: tests/studies/test_combinations.py runs some"
     ),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -144,3 +146,25 @@ def test_a_run_names_one_slice(arguments: list[str], capsys: pytest.CaptureFixtu
         slices.main(arguments)
     assert stop.value.code == 2
     assert "name a slice, or give --by-commit" in capsys.readouterr().err
+
+
+def test_a_run_without_time_names_what_it_leaves_out() -> None:
+    one = f"{Path(__file__).relative_to(slices.ROOT)}::test_a_test_without_a_duration_counts_as_its_file"
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-rs", one, "--stop-after"]
+    for limit, said in (("0", "no time was left for it"), ("3600", "1 passed")):
+        done = subprocess.run([*command, limit], cwd=slices.ROOT, text=True, capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert said in done.stdout
+
+
+def test_a_slice_is_told_when_to_stop(tmp_path: Path) -> None:
+    asked: list[Sequence[str]] = []
+
+    def runner(arguments: Sequence[str]) -> int:
+        asked.append(arguments)
+        return 0
+
+    assert slices.run(1, TESTS, tmp_path / "x.xml", 1, runner, limit=90.0) == 0
+    assert slices.run(1, TESTS, tmp_path / "x.xml", 1, runner) == 0
+    assert "--stop-after=90" in asked[0]
+    assert not any(each.startswith("--stop-after") for each in asked[1])

@@ -176,20 +176,22 @@ def compare(
     code_order: str = CodeOrder.SCHEDULED.value,
     constants: str = ConstantPlace.BANK.value,
     free_registers: int = FREE_REGISTERS,
+    as_published: bool = False,
     engine: str = "golden",
     output: StrPath | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
     progress: RunsProgress | None = None,
 ) -> Comparison:
-    """Compare register files on several kernels, normalised to the baseline.
+    """Compare register files on one machine under one warp scheduler, normalised to the baseline.
 
     Runs go over processes of this machine, or over a dask cluster. Results are kept, so that a comparison
     that was stopped goes on where it was. A run that fails stops no other.
 
     Parameters
     ----------
-    schemes : register files (`warpbank.schemes`), or "all". The baseline always comes first.
+    schemes : register files (`warpbank.schemes`), or "all". The baseline always comes first; a scheme that
+        needs a warp scheduler of its own stands beside a baseline under that scheduler.
     kernels : shipped kernels (`warpbank.kernels`), groups of them ("core", "register-sensitive",
         "deep-learning", "all"), and PTX files with a launch description beside them.
     size : problem size of shipped kernels: "tiny", "small" or "full".
@@ -198,6 +200,8 @@ def compare(
     overrides : fields of the machine to change, such as `{"sub_core.banks": 4}` (docs/machine.md).
     max_registers, code_order, constants, free_registers : options of the compiler, for all schemes alike
         (`run`).
+    as_published : each scheme runs on its paper's machine, under its scheduler and in its code order, beside
+        that paper's baseline; without `preset`, `config`, `overrides` and options of the compiler.
     engine : "golden", "verilator" or "pysim".
     output : folder for `compare.html` and `compare.json`; None: nothing is written.
     workers : processes on this machine; None: one per core.
@@ -225,9 +229,12 @@ def compare(
         _names("schemes", schemes),
         _names("kernels", kernels),
         size=_size(size),
-        preset=exp.machine_name(_optional(_text, "preset", preset), _optional(_path, "config", config)),
+        preset=None
+        if preset is config is None
+        else exp.machine_name(_optional(_text, "preset", preset), _optional(_path, "config", config)),
         overrides=_overrides(overrides),
         options=_compile_options(code_order, constants, free_registers, max_registers),
+        published=as_published,
         engine=_text("engine", engine),
         scheduler=_optional(_text, "scheduler", scheduler),
         workers=_optional(_workers, "workers", workers),

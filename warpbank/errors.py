@@ -17,6 +17,7 @@ from warpbank.arch.errors import (
 from warpbank.golden.errors import OperandMismatch
 from warpbank.native.errors import ModelError
 from warpbank.program.errors import (
+    CacheError,
     CompileError,
     ExecutionError,
     KernelError,
@@ -31,6 +32,7 @@ from warpbank.synth.errors import BoardError, EnergyError, LibertyError, Netlist
 __all__ = [
     "ArgumentError",
     "BoardError",
+    "CacheError",
     "ClusterError",
     "CompileError",
     "ConfigError",

@@ -3,6 +3,7 @@
 An entry is a folder with the files of a model and `entry.json`, which holds their digests. It is made under
 another name and renamed when it is whole, so that a killed build leaves nothing that could be taken for an
 entry; the next build sweeps the rest away. An entry whose files do not have their digests is built again.
+A folder or an entry that somebody else may have written is refused: a model is code.
 When the folder outgrows its limit the entries used longest ago go first. Where the folder cannot be written,
 models are built into a temporary folder that lasts as long as the process.
 """
@@ -19,7 +20,9 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+from warpbank.program import trust
 from warpbank.program.cache import Cache, user_folder
+from warpbank.program.errors import CacheError
 
 #: Build folders older than this many seconds belong to no living process.
 _ABANDONED = 4 * 3600
@@ -40,9 +43,10 @@ def get(parts: dict[str, object], build: Callable[[Path], None], *, fresh: bool 
     """Folder of the model that `parts` describes; `build` fills an empty folder with one if there is none, or
     if `fresh`.
 
-    Raises what `build` raises.
+    Raises CacheError if somebody else may have written the cache, and what `build` raises.
     """
     at, key = folder(), key_of(parts)
+    _trust(at)
     cache = Cache(
         at,
         f"the model cache {at} cannot be used",
@@ -69,6 +73,7 @@ def _build(entry: Path, parts: dict[str, object], build: Callable[[Path], None])
         (work / "entry.json").write_text(
             json.dumps({"parts": parts, "files": digests}, indent=1, default=str)
         )
+        trust.seal(work)
         if entry.exists():
             shutil.rmtree(entry)
         os.replace(work, entry)
@@ -87,8 +92,16 @@ def _without_cache(key: str, build: Callable[[Path], None]) -> Path:
     return _temporary[key]
 
 
+def _trust(*paths: Path) -> None:
+    """Raise CacheError if somebody else may have written one of `paths`."""
+    why = trust.doubt(paths)
+    if why:
+        raise CacheError(f"compiled models are not loaded from a cache that is not yours alone: {why}")
+
+
 def _whole(entry: Path) -> bool:
     """The entry is there and its files are what they were when it was made. Looking makes it the newest."""
+    _trust(entry, *entry.glob("*"))
     try:
         content = json.loads((entry / "entry.json").read_text())
         files = content["files"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from warpbank.arch.errors import MissingPackageError
@@ -94,6 +97,7 @@ def connect(address: str, workers: int) -> Iterator[Cluster]:
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(quiet))
         if address != LOCAL:
+            _warn_of_open_ways(address)
             client = stack.enter_context(_reach(Client, address))
             yield Cluster(client, perform_elsewhere, extensions.parcel())
             return
@@ -111,6 +115,26 @@ def connect(address: str, workers: int) -> Iterator[Cluster]:
         )
         client = stack.enter_context(Client(local))
         yield Cluster(client, _perform_apart, stack.enter_context(_processes()))
+
+
+def _warn_of_open_ways(address: str) -> None:
+    """Name a scheduler beyond this machine that is reached without TLS."""
+    place = urlsplit(address if "://" in address else f"tcp://{address}")
+    host = place.hostname or ""
+    if place.scheme in ("tls", "wss", "inproc") or host == "localhost" or _loops_back(host):
+        return
+    warnings.warn(
+        f"the dask scheduler at {address} is reached without TLS: whoever is on the way can read the sweep, "
+        "and run code on the workers and here; give it certificates and a tls:// address (docs/sweep.md)",
+        stacklevel=4,
+    )
+
+
+def _loops_back(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _reach(client: Any, address: str) -> Any:

@@ -68,21 +68,27 @@ class Warp:
     def __init__(self, cta: Cta, program: list[Uop]) -> None:
         self.cta, self.program = cta, program
         self.filled = 0
-        self.written: set[tuple[int, int]] = set()  # (seq, register)
+        self.made: set[tuple[int, int]] = set()  # (seq, register): a collector or a bank has it
+        self.written: set[tuple[int, int]] = set()  # (seq, register): a bank has it
         self.lines: set[tuple[int, int]] = set()  # (seq, index)
 
-    def may_write(self, seq: int, register: int) -> None:
-        """Check a question for a result. Raises AssertionError if it comes too early or twice."""
+    def make(self, seq: int, register: int) -> None:
+        """Check a question for a result. Raises AssertionError if it comes too early."""
         uop = self.program[seq]
         assert seq < self.filled, f"uop {seq} was never asked for"
         assert register in range(uop.destination, uop.destination + len(uop.values))
-        assert (seq, register) not in self.written, f"r{register} of uop {seq} is written twice"
         for older, other in enumerate(self.program[:seq]):
             if other.control == BARRIER:
-                assert self.cta.arrived(older), f"uop {seq} writes before all warps are at the barrier"
+                assert self.cta.arrived(older), f"uop {seq} ends before all warps are at the barrier"
             for number in range(other.destination, other.destination + len(other.values)):
                 if number in (*uop.sources, register):
-                    assert (older, number) in self.written, f"uop {seq} goes before r{number} of uop {older}"
+                    assert (older, number) in self.made, f"uop {seq} goes before r{number} of uop {older}"
+        self.made.add((seq, register))
+
+    def write(self, seq: int, register: int) -> None:
+        """Take down that a bank has a result. Raises AssertionError if it had it before."""
+        assert (seq, register) not in self.written, f"r{register} of uop {seq} is written twice"
+        self.written.add((seq, register))
 
 
 class Cta:
@@ -163,7 +169,7 @@ class Testbench:
                 unit.set_record(f"fill__{core}__uop", uop.record(warp.filled, uop.unit != CONTROL))
                 self.coverage.hit("barrier", uop.control == BARRIER)
                 warp.filled += 1
-            for kind in ("write", "keep"):
+            for kind in ("keep", "write"):
                 for number in range(unit.count(f"{kind}__{core}__#__valid")):
                     port = f"{kind}__{core}__{number}"
                     if unit.get(f"{port}__valid"):
@@ -188,9 +194,9 @@ class Testbench:
         assert unit.get(f"{port}__mask") == uop.mask
         unit.set(f"{port}__value", uop.values[register - uop.destination])
         self.coverage.hit("some lanes", uop.mask != self.every)
+        warp.make(seq, register)
         if final:
-            warp.may_write(seq, register)
-            warp.written.add((seq, register))
+            warp.write(seq, register)
 
     def finish(self, kept: bool) -> None:
         """Check that everything was asked for. With collectors that keep results not each reaches a bank."""

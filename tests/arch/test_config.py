@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from warpbank.arch.config import (
     PRESETS,
+    SOURCES,
     CollectorConfig,
     L1Config,
     SmConfig,
@@ -21,6 +23,7 @@ from warpbank.arch.config import (
     with_overrides,
 )
 from warpbank.arch.register_files import REGISTER_FILES
+from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Unit
 
 
@@ -31,16 +34,51 @@ def shape(name: str) -> tuple[int, int, int, int, int]:
 
 
 def test_presets_are_those_of_the_papers() -> None:
-    assert list(PRESETS) == ["turing", "pascal", "maxwell", "fermi", "tiny"]
+    assert list(PRESETS) == [
+        "turing",
+        "pascal",
+        "maxwell",
+        "fermi",
+        "fermi-gscalar",
+        "fermi-renaming",
+        "tiny",
+    ]
     assert shape("turing") == (4, 8, 2, 256, 2)
     assert shape("pascal") == (4, 8, 8, 64, 8)
-    assert preset("pascal").sub_core.collector.allocation == "per_warp"
+    assert preset("pascal").sub_core.collector.allocation == "shared"
     assert shape("maxwell") == (1, 64, 16, 128, 16)
     assert shape("fermi") == (1, 48, 16, 64, 16)
+    assert shape("fermi-gscalar") == (2, 24, 8, 64, 8)
+    assert shape("fermi-renaming") == (1, 48, 4, 256, 16)
     assert shape("tiny")[:2] == (1, 8)
     assert preset("tiny").lanes == 4
     kilobytes = {name: preset(name).register_file_bytes // 1024 for name in PRESETS}
-    assert kilobytes == {"turing": 256, "pascal": 256, "maxwell": 256, "fermi": 128, "tiny": 8}
+    large = {"turing": 256, "pascal": 256, "maxwell": 256}
+    assert kilobytes == large | {"fermi": 128, "fermi-gscalar": 128, "fermi-renaming": 128, "tiny": 8}
+
+
+def test_bow_alone_gives_each_warp_a_collector() -> None:
+    """The baseline's collectors are anybody's; a collector per warp is the scheme's change."""
+    machine = preset("pascal")
+    assert parse_scheme("baseline").machine(machine) == machine
+    collectors = parse_scheme("bow-wr").machine(machine).sub_core
+    assert (collectors.collector.allocation, collectors.collectors) == ("per_warp", machine.sub_core.warps)
+
+
+def test_two_sub_cores_of_fermi_are_one_of_twice_the_size() -> None:
+    """Warps, banks, collectors and the rate of every unit, of both sub-cores together."""
+    one, two = preset("fermi"), preset("fermi-gscalar")
+    for name in ("warps", "banks", "collectors"):
+        assert getattr(one.sub_core, name) == two.sub_cores * getattr(two.sub_core, name)
+    for name in ("alu", "fma", "sfu", "tensor", "fp64"):
+        single, half = (getattr(machine.sub_core.execute, name) for machine in (one, two))
+        assert (half.latency, half.interval) == (single.latency, two.sub_cores * single.interval)
+
+
+def test_sources_name_fields_of_machines() -> None:
+    for name, places in SOURCES.items():
+        assert set(places) <= set(field_paths(preset(name)))
+        assert all(re.match(r"(section|Table|Fig\.) [\dIVX]", place) for place in places.values())
 
 
 def test_derived_widths() -> None:

@@ -43,4 +43,5 @@ def test_it_runs(notebook: Any, tmp_path: Path) -> None:
         for output in _cells(made)[-2].outputs
         if "application/vnd.plotly.v1+json" in output.get("data", {})
     )
-    assert {trace["name"] for trace in figure["data"]} == {"baseline", "bow-wr", "malekeh", "ltrf-plus"}
+    schemes = {"baseline", "bow-wr", "malekeh", "baseline two_level", "ltrf-plus"}
+    assert {trace["name"] for trace in figure["data"]} == schemes

@@ -80,9 +80,21 @@ def test_random_machines(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["turing", "pascal", "fermi"])
-def test_presets(name: str) -> None:
-    lockstep(random_trace(4, ctas=4, warps=4, length=6), preset(name))
+@pytest.mark.parametrize(
+    ("name", "overrides"),
+    [
+        *((name, ()) for name in ("turing", "pascal", "fermi", "fermi-gscalar", "fermi-renaming")),
+        ("pascal", ("sub_core.collector.allocation=per_warp",)),
+    ],
+)
+def test_presets(name: str, overrides: tuple[str, ...]) -> None:
+    lockstep(random_trace(4, ctas=4, warps=4, length=6), with_overrides(preset(name), overrides))
+
+
+def test_a_collector_for_each_warp() -> None:
+    """A baseline with what BOW adds to it."""
+    private = ["sub_core.collector.allocation=per_warp", "sub_core.collectors=4", "sub_core.warps=4"]
+    lockstep(random_trace(4, ctas=2, warps=2, length=12), with_overrides(preset("tiny"), private))
 
 
 def test_launches_follow_each_other() -> None:

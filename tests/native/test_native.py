@@ -112,3 +112,18 @@ def test_the_compiled_model_has_the_events_of_the_interpreted_one(tmp_path: Path
         "sys.exit(digests.main())"
     )
     assert _python(code, **environment).startswith("compiled")
+
+
+def test_modules_that_others_may_write_are_not_loaded(tmp_path: Path) -> None:
+    folder = tmp_path / "golden" / native.key()
+    folder.mkdir(parents=True)
+    (folder / "done").write_text("")
+    (folder / f"warpbank.golden.sm{SUFFIX}").write_bytes(b"no library")
+    folder.chmod(0o777)
+    code = (
+        "import warnings\nwith warnings.catch_warnings(record=True) as found:\n"
+        "    import warpbank.golden.sm\nfrom warpbank import native; print(native.how(), found[0].message)"
+    )
+    said = _python(code, WARPBANK_CACHE=str(tmp_path), WARPBANK_COMPILED="1")
+    assert said.startswith("interpreted the golden model runs interpreted, not from its cache: ")
+    assert f"{folder} may be written by others (mode 777)" in said

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import RenderableType
+from rich.text import Text
 
 from warpbank.cli import completion, output
 from warpbank.cli.options import (
@@ -73,6 +74,14 @@ def compare(
     code_order: CodeOrderOption = CodeOrder.SCHEDULED,
     constants: ConstantsOption = ConstantPlace.BANK,
     free_registers: FreeRegistersOption = FREE_REGISTERS,
+    as_published: Annotated[
+        bool,
+        typer.Option(
+            "--as-published",
+            help="Each scheme on its paper's machine, under its scheduler and in its code order, beside that "
+            "paper's baseline.",
+        ),
+    ] = False,
     engine: EngineOption = EngineName.GOLDEN,
     folder: Annotated[
         Path | None,
@@ -88,14 +97,15 @@ def compare(
     scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare register files on several kernels, normalised to the baseline.
+    """Compare register files on one machine under one warp scheduler, normalised to the baseline.
 
-    Compared are IPC, traffic, hits, conflicts and energy.
+    Compared are IPC, traffic, hits, conflicts and energy. A scheme that needs
+    a warp scheduler of its own stands beside a baseline under that scheduler.
     """
     for option, text in (("schemes", schemes), ("kernels", kernels)):
         if not listed(text):
             raise WarpbankError(f"--{option} needs at least one name; `warpbank {option}` lists them")
-    machine = machine_name(preset, config)
+    machine = machine_name(preset, config) if preset is not None or config is not None else None
     if folder is None and not as_json:
         folder = FOLDER
     if folder is not None:
@@ -108,6 +118,7 @@ def compare(
             preset=machine,
             overrides=overrides or [],
             options=CompileOptions(code_order, constants, free_registers, max_registers),
+            published=as_published,
             engine=engine,
             workers=workers,
             scheduler=scheduler,
@@ -129,41 +140,63 @@ def compare(
 
 
 def _tables(made: Comparison) -> Iterator[RenderableType]:
-    """Means of everything, and the IPC of every kernel: as many schemes beside the baseline as the terminal
-    is wide."""
-    for schemes in _chunks(made.schemes, output.width() - _NAMES):
-        means = [
+    """What runs, then means of everything, and the IPC of every kernel: as many schemes beside the baseline
+    as the terminal is wide."""
+    yield Text(" ".join(made.sentences) + "\n")
+    beside = "of its paper's baseline" if made.published else "of baseline"
+    for schemes in _chunks(made, output.width() - _NAMES):
+        places = [made.schemes.index(scheme) for scheme in schemes]
+        rows = [(name, *(_broken(cells[place]) for place in places)) for name, cells in made.heads()]
+        rows += [
             (
                 measure.title if measure.relative else f"{measure.title}, {measure.unit}",
                 *(_text(made.mean(measure, scheme), measure.digits) for scheme in schemes),
             )
             for measure in MEASURES
         ]
-        means.append(("units of known area", *(_area(made.area[scheme]) for scheme in schemes)))
-        title = f"Means over {len(made.mean_kernels)} kernels, of baseline where nothing else is said"
-        yield output.table(title, ("", *schemes), means, numbers=len(schemes))
+        rows.append(("units of known area", *(_area(made.area.get(scheme)) for scheme in schemes)))
+        title = f"Means over {len(made.mean_kernels)} kernels, {beside} where nothing else is said"
+        heads = [_broken(scheme) for scheme in schemes]
+        yield output.table(title, ("", *heads), rows, numbers=len(schemes))
         values = made.values(MEASURES[0])
         rows = [
             (label, *(_text(values[scheme].get(kernel), MEASURES[0].digits) for scheme in schemes))
             for kernel, label in zip(made.kernels, labels(made.kernels), strict=True)
         ]
-        yield output.table("IPC by kernel, of baseline", ("kernel", *schemes), rows, numbers=len(schemes))
+        yield output.table(f"IPC by kernel, {beside}", ("kernel", *heads), rows, numbers=len(schemes))
 
 
-def _area(parts: Mapping[str, Mapping[str, Any] | None]) -> str:
+def _broken(name: str) -> str:
+    """A name of several words, a word on each line."""
+    return name.replace(" ", "\n")
+
+
+def _wide(name: str) -> int:
+    """Characters that a name needs beside others."""
+    return max(map(len, name.split())) + _GAP
+
+
+def _area(parts: Mapping[str, Mapping[str, Any] | None] | None) -> str:
     """How many of a scheme's units have been recorded: areas of different machines cannot be added (see the
     page)."""
+    if parts is None:
+        return ""
     known = sum(found is not None for found in parts.values())
     return f"{known} of {len(parts)}" if known else "not recorded"
 
 
-def _chunks(schemes: Sequence[str], width: int) -> list[list[str]]:
-    """The baseline with as many of the other schemes as fit beside each other, at least one."""
-    base, *others = schemes
-    chunks = [[base]]
-    for scheme in others:
-        if len(chunks[-1]) > 1 and sum(len(name) + _GAP for name in (*chunks[-1], scheme)) > width:
-            chunks.append([base])
+def _chunks(made: Comparison, width: int) -> list[list[str]]:
+    """Columns that fit beside each other, at least one: the baseline with as many of the others, or, where
+    each has a baseline of its own, as many as there is room for."""
+    heads = [_wide(scheme) for scheme in made.schemes]
+    for _, cells in made.heads():
+        heads = [max(head, _wide(cell)) for head, cell in zip(heads, cells, strict=True)]
+    needs = dict(zip(made.schemes, heads, strict=True))
+    always = [] if made.published else [made.schemes[0]]
+    chunks = [list(always)]
+    for scheme in made.schemes[len(always) :]:
+        if len(chunks[-1]) > len(always) and sum(needs[name] for name in (*chunks[-1], scheme)) > width:
+            chunks.append(list(always))
         chunks[-1].append(scheme)
     return chunks
 

@@ -19,6 +19,7 @@ from warpbank.cli.options import (
     JsonOption,
     RegistersOption,
     SchedulerOption,
+    SetOption,
     Size,
     SizeOption,
     listed,
@@ -27,10 +28,10 @@ from warpbank.cli.progress import runs
 from warpbank.program.errors import WarpbankError
 from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.sim.output import check_folder
-from warpbank.studies.reproduce import PAPERS, Reproduction
+from warpbank.studies.reproduce import PAPERS, Reproduction, scorecard
 from warpbank.studies.reproduce import reproduce as make
 from warpbank.studies.reproduce.paper import table_rows
-from warpbank.studies.reproduce.write import number, write
+from warpbank.studies.reproduce.write import number, write, write_scorecard
 
 
 def reproduce(
@@ -58,6 +59,23 @@ def reproduce(
     code_order: CodeOrderOption = CodeOrder.SCHEDULED,
     constants: ConstantsOption = ConstantPlace.BANK,
     free_registers: FreeRegistersOption = FREE_REGISTERS,
+    preset: Annotated[
+        str,
+        typer.Option(
+            "--preset",
+            help="Machine that the runs have; prices and counted values stay those of the paper's.",
+            show_default="the paper's",
+            autocompletion=completion.machine,
+        ),
+    ] = "",
+    overrides: SetOption = None,
+    experiments: Annotated[
+        bool,
+        typer.Option(
+            "--explain/--no-explain",
+            help="Run the experiments that may explain the numbers that do not agree.",
+        ),
+    ] = True,
     folder: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for HTML, Markdown, JSON and CSV.")
     ] = None,
@@ -66,7 +84,8 @@ def reproduce(
 ) -> None:
     """Make a paper's figures from runs of our kernels, and set the published values beside them.
 
-    A reproduction resumes where it was stopped.
+    A scorecard of every published number comes last: it agrees, an experiment
+    explains it, or it is open. A reproduction resumes where it was stopped.
     """
     if paper != "all" and paper not in PAPERS:
         raise WarpbankError(unknown("paper", paper, [*PAPERS, "all"]))
@@ -87,6 +106,9 @@ def reproduce(
                     size,
                     figures=figure or [],
                     options=options,
+                    overrides=overrides or [],
+                    machine=preset,
+                    experiments=experiments,
                     scheduler=scheduler,
                     progress=report,
                     on_wait=output.note,
@@ -94,6 +116,8 @@ def reproduce(
             )
         if folder is not None:
             write(made[-1], folder)
+    if folder is not None and len(made) > 1:
+        write_scorecard([entry for each in made for entry in each.scorecard], made[0].made_by, folder)
     output.listing("papers", made, as_json, _tables)
     failures = {label: cause for each in made for label, cause in each.failures.items()}
     if failures:
@@ -117,4 +141,16 @@ def _tables(papers: Sequence[Reproduction]) -> Iterator[RenderableType]:
         by = made.made_by
         versions = ", ".join(f"{name} {value}" for name, value in by["versions"].items())
         parts = (by["command"], ", ".join(by["configurations"]), versions)
-        yield Text(f"made by: {'; '.join(part for part in parts if part)}")
+        yield Text(f"made by: {'; '.join(part for part in parts if part)}\n")
+    card = [entry for made in papers for entry in made.scorecard]
+    for made in papers:
+        if made.scorecard:
+            yield output.table(
+                f"Scorecard: {made.paper.name}", scorecard.HEADS, map(scorecard.row, made.scorecard)
+            )
+    if card:
+        yield Text(f"{scorecard.summary(card)}\n")
+    tried = scorecard.commands(card)
+    if tried:
+        lines = [f"{experiment}\n    {command}" for experiment, command in tried]
+        yield Text("Experiments that were tried:\n" + "\n".join(lines))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from importlib.metadata import PackageNotFoundError, distribution
+from typing import TextIO
 
 from warpbank import native
 
@@ -43,8 +45,21 @@ def _compile() -> None:
     native.install()
 
 
+def _show(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning as a sentence: the place in our code tells a user nothing."""
+    (file or sys.stderr).write(f"warning: {message}\n")
+
+
 def main() -> None:
     """Run the command line."""
+    warnings.showwarning = _show
     if native.wanted() and not native.active() and not _editable() and _simulates(sys.argv[1:]):
         _compile()
     from warpbank.cli.app import main as app

@@ -18,6 +18,7 @@ import importlib.util
 import os
 import sys
 import sysconfig
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -105,6 +106,16 @@ class Finder(importlib.abc.MetaPathFinder):
         return None if file is None else importlib.util.spec_from_file_location(fullname, file)
 
 
+def _trusted(*folders: Path) -> bool:
+    """Whether nobody else may have written compiled modules into `folders`; a warning says who may."""
+    from warpbank.program import trust
+
+    why = trust.doubt([*folders, *(path for folder in folders[1:] for path in folder.iterdir())])
+    if why:
+        warnings.warn(f"the golden model runs interpreted, not from its cache: {why}", stacklevel=3)
+    return not why
+
+
 def install() -> bool:
     """Let this process import the compiled modules, if there are any of the present sources. Returns whether
     it does."""
@@ -113,7 +124,7 @@ def install() -> bool:
         return False
     name = key()
     for folder in folders:
-        if (folder / name / "done").exists():
+        if (folder / name / "done").exists() and (folder == SHIPPED or _trusted(folder, folder / name)):
             sys.meta_path.insert(0, Finder(folder / name))
             return True
     return False

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from warpbank import native
 from warpbank.native.errors import ModelError
+from warpbank.program import trust
 
 _INSTALL = "`pip install 'warpbank[fast]'` brings all that is needed"
 
@@ -59,7 +60,7 @@ def build(folder: Path) -> None:
     reason = missing()
     if reason:
         raise ModelError(f"the golden model cannot be compiled: {reason}")
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, suffix=".part") as place:
         tree, made = Path(place) / "tree", Path(place) / "made"
         _copy(tree)
@@ -131,6 +132,7 @@ def _flatten(made: Path) -> None:
         if path.is_dir():
             shutil.rmtree(path)
     (made / "done").write_text("")
+    trust.seal(made)
 
 
 #: Run in a process of its own: setuptools wants its arguments in `sys.argv`.

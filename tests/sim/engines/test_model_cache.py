@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from warpbank.program.errors import CacheError
 from warpbank.sim.engines import model_cache
 
 PARTS: dict[str, object] = {"config": "a machine", "flags": ["-O1"]}
@@ -138,3 +140,35 @@ def test_the_oldest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     second = model_cache.get({"n": 2}, big)
     assert not first.exists()
     assert second.exists()
+
+
+@pytest.mark.parametrize("what", ["", "model.so", "entry.json"])
+def test_an_entry_that_others_may_write_is_refused(what: str) -> None:
+    build = Builder()
+    entry = model_cache.get(PARTS, build)
+    (entry / what).chmod(0o777)
+    with pytest.raises(CacheError, match=r"not yours alone: .* may be written by others .*chmod -R go-w"):
+        model_cache.get(PARTS, build)
+    (entry / what).chmod(0o755)
+    model_cache.get(PARTS, build)
+    assert build.count == 1
+
+
+def test_a_cache_folder_that_others_may_write_is_refused() -> None:
+    build = Builder()
+    model_cache.folder().mkdir(mode=0o777)
+    model_cache.folder().chmod(0o777)
+    with pytest.raises(CacheError, match="may be written by others"):
+        model_cache.get(PARTS, build)
+    assert build.count == 0
+
+
+def test_what_is_built_is_nobody_elses_whatever_the_umask() -> None:
+    before = os.umask(0)
+    try:
+        build = Builder()
+        entry = model_cache.get(PARTS, build)
+        assert model_cache.get(PARTS, build) == entry
+        assert build.count == 1
+    finally:
+        os.umask(before)

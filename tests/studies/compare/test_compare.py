@@ -6,21 +6,27 @@ Long: every scheme on the Verilator engine equals golden, `pytest -m long tests/
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import readme_output
 from tests.cli.command import warpbank
+from warpbank.arch.config import preset
+from warpbank.arch.errors import ArgumentError, SchemeError
 from warpbank.arch.schemes import BASELINE, SCHEMES
 from warpbank.program.errors import WarpbankError
+from warpbank.program.options import DEFAULT_OPTIONS
 from warpbank.sim.runs import Outcome, RunSpec, Task
 from warpbank.sim.runs.worker import perform
 from warpbank.studies.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison, compare
 from warpbank.studies.compare.area import areas
 from warpbank.studies.compare.measures import MEASURES
 from warpbank.studies.compare.page import page, write
+from warpbank.studies.compare.settings import PUBLISHED, as_published, one_machine, published_ipc
 
 BY_NAME = {measure.name: measure for measure in MEASURES}
 OTHERS = [name for name in SCHEMES if name != BASELINE.name]
@@ -142,7 +148,10 @@ def test_values_are_those_of_single_runs(here: None) -> None:
     alone."""
     table = compare(["renaming", "bow-wr"], ["vectoradd"], size="tiny")
     assert table.schemes == ("baseline", "renaming", "bow-wr")
-    alone = {scheme: RunSpec("vectoradd", "tiny", scheme).compute() for scheme in table.schemes}
+    policy = ("sub_core.front_end.scheduler=gto",)
+    alone = {
+        scheme: RunSpec("vectoradd", "tiny", scheme, overrides=policy).compute() for scheme in table.schemes
+    }
     values = {name: table.values(measure) for name, measure in BY_NAME.items()}
     for scheme, result in alone.items():
         base, counters = alone["baseline"], result["counters"]
@@ -256,6 +265,115 @@ def test_defaults_exist() -> None:
         RunSpec(kernel, "small", scheme) for kernel in DEFAULT_KERNELS for scheme in DEFAULT_SCHEMES
     ):
         spec.check()
+
+
+def test_one_scheduler_for_all_but_those_that_need_another() -> None:
+    """renaming runs under the baseline's scheduler, Malekeh's extends it, LTRF has a baseline of its own; a
+    scheduler that the user names is everybody's."""
+    made = one_machine(["ltrf-plus", "renaming", "malekeh"], "turing", ["sub_core.banks=4"], DEFAULT_OPTIONS)
+    assert [(each.name, each.scheduler, each.base) for each in made] == [
+        ("baseline", "gto", "baseline"),
+        ("renaming", "gto", "baseline"),
+        ("malekeh", "cache_aware", "baseline"),
+        ("baseline two_level", "two_level", "baseline"),
+        ("ltrf-plus", "two_level", "baseline two_level"),
+    ]
+    assert all("sub_core.banks=4" in each.overrides for each in made)
+    named = ["sub_core.front_end.scheduler=two_level"]
+    made = one_machine(["ltrf-plus", "renaming", "malekeh"], "turing", named, DEFAULT_OPTIONS)
+    assert {(each.scheduler, each.base) for each in made} == {("two_level", "baseline")}
+
+
+def test_cache_aware_scheduling_of_a_baseline_is_the_baselines(here: None) -> None:
+    """So that one baseline serves both: without values in collectors the policies are one."""
+    policy = "sub_core.front_end.scheduler=cache_aware"
+    runs = [RunSpec("vectoradd", "tiny", "baseline", overrides=each).compute() for each in ((), (policy,))]
+    assert runs[0]["cycles"] == runs[1]["cycles"]
+
+
+def test_each_scheme_on_the_machine_of_its_paper() -> None:
+    made = {each.name: each for each in as_published([row for row in SCHEMES if row != BASELINE.name])}
+    assert {row for row in SCHEMES if row != BASELINE.name} < set(made)
+    for each in made.values():
+        base = made[each.base]
+        assert base.scheme == BASELINE.name
+        assert (each.preset, each.options) == (base.preset, base.options)
+        assert each.scheduler in (base.scheduler, "cache_aware")
+    banks = [made[name].config.sub_core for name in ("ltrf-plus", "baseline of LTRF")]
+    assert [core.bank_latency for core in banks] == [630, 100]
+    cache = preset("maxwell").sub_core.cache.registers * preset("maxwell").sub_core.active_warps
+    assert banks[1].warp_registers - preset("maxwell").sub_core.warp_registers == cache
+    assert made["gscalar"].options.constants == "registers"
+    with pytest.raises(SchemeError, match="No paper has published bow\\+gscalar"):
+        as_published(["bow+gscalar"])
+    with pytest.raises(ArgumentError, match="leave --preset"):
+        compare(["bow"], ["nn"], preset="turing", published=True)
+
+
+def test_published_gains_are_those_of_the_papers() -> None:
+    assert published_ipc("bow-wr") == pytest.approx(1.13)
+    assert published_ipc("renaming") == pytest.approx(1 / 1.01)
+    assert published_ipc("bow-wr+renaming") is None
+    for machine in PUBLISHED.values():
+        assert all(published_ipc(scheme) for scheme in machine.ipc)
+
+
+def test_values_are_of_the_baseline_under_the_same_scheduler(here: None) -> None:
+    table = compare(["ltrf"], ["vectoradd"], size="tiny")
+    policy = ("sub_core.front_end.scheduler=two_level",)
+    base, own = (
+        RunSpec("vectoradd", "tiny", scheme, overrides=overrides).compute()["cycles"]
+        for scheme, overrides in (("baseline", policy), ("ltrf", ()))
+    )
+    assert table.values(BY_NAME["ipc"])["ltrf"]["vectoradd"] == pytest.approx(base / own)
+    said = " ".join(table.sentences)
+    assert said.startswith("Machine turing, warp scheduler gto, 1 kernel at tiny")
+    assert "ltrf works under two_level scheduling only" in said
+    assert "Not shown:" in said
+    assert table.to_dict()["settings"]["ltrf"]["relative_to"] == "baseline two_level"
+
+
+def test_as_published_command(here: None, tmp_path: Path) -> None:
+    arguments = ("--schemes", "renaming,bow", "--kernels", "vectoradd", "--size", "tiny", "--as-published")
+    done = warpbank("compare", *arguments, "--output", str(tmp_path / "out"))
+    assert done.code == 0, done.err
+    words = done.out.split()
+    assert "fermi-renaming" in words
+    assert "pascal" in words
+    assert words.count("source") == 2
+    data = json.loads((tmp_path / "out" / "compare.json").read_text())
+    assert data["schemes"] == ["renaming", "bow"]
+    assert {run["column"] for run in data["runs"]} == {
+        "baseline of Jeon and Annavaram",
+        "renaming",
+        "baseline of BOW",
+        "bow",
+    }
+    assert "--as-published" in data["made_by"]["command"]
+    assert "fermi-renaming" in (tmp_path / "out" / "compare.html").read_text()
+
+
+def test_readme_shows_the_columns_and_sentences_that_the_command_prints(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Numbers left out, since nothing runs here."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", str(readme_output.COLUMNS))
+    monkeypatch.setattr(
+        "warpbank.studies.compare.run.execute",
+        lambda tasks, **_: [Outcome(task, None, "not run") for task in tasks],
+    )
+    done = warpbank(*readme_output.COMMAND[1:])
+    left, right = (
+        re.sub(r"\s+", " ", re.sub(r"\d+\.\d+|–|─", "", text)) for text in (done.out, readme_output.shown())
+    )
+    assert left.strip() == right.strip()
+    assert re.search(r"^ IPC +1\.000( +\d\.\d{3}){4}", readme_output.shown(), re.MULTILINE)
+
+
+@pytest.mark.long
+def test_readme_shows_what_the_command_prints() -> None:
+    assert readme_output.printed() == readme_output.shown()
 
 
 @pytest.mark.long

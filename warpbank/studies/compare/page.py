@@ -56,10 +56,10 @@ def page(made: Comparison) -> Page:
     if made.area:
         sections.append(Section("Area where known", NOTE, tables=[_area(made)]))
     failures = [(f"{kernel} {scheme}", cause) for (scheme, kernel), cause in made.failures.items()]
-    text = (
-        f"{len(made.schemes)} register files on {len(made.kernels)} kernels, normalised to {made.schemes[0]}."
-    )
-    return Page("Warpbank: register files compared", text, sections, failures, made.made_by)
+    beside = "the baseline of its paper" if made.published else made.base(made.schemes[0])
+    text = f"{len(made.schemes)} register files on {len(made.kernels)} kernels, normalised to {beside}."
+    said = " ".join(made.sentences) or text
+    return Page("Warpbank: register files compared", said, sections, failures, made.made_by)
 
 
 def _means_text(made: Comparison) -> str:
@@ -68,6 +68,10 @@ def _means_text(made: Comparison) -> str:
         f"Ratios: geometric means over {len(made.mean_kernels)} kernels; hit ratio and conflicts: arithmetic "
         "ones."
     )
+    heads = made.heads()
+    for place, scheme in enumerate(made.schemes):
+        words = [f"{name} {cells[place]}" for name, cells in heads]
+        text += f" {scheme}: {', '.join(words)}." * bool(words)
     return text + (f" Left out, since a run of theirs failed: {', '.join(labels(left))}." if left else "")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from warpbank.sim.report import Page, Plot, Section, Table, marker
 from warpbank.studies.reproduce.paper import Comparison, Figure, table_rows
 from warpbank.studies.reproduce.run import Reproduction
+from warpbank.studies.reproduce.scorecard import summary
 
 #: Pixels that a bar needs.
 _BAR = 9
@@ -22,10 +23,34 @@ def page(made: Reproduction) -> Page:
     return Page(
         made.paper.title,
         text,
-        [_section(part) for part in made.comparisons],
+        [*(_section(part) for part in made.comparisons), *_scorecard(made)],
         list(made.failures.items()),
         made.made_by,
     )
+
+
+def _scorecard(made: Reproduction) -> list[Section]:
+    """Every published number beside ours, with its verdict; nothing where the figures have none."""
+    if not made.scorecard:
+        return []
+    rows = [
+        (
+            f"{entry.name}, {entry.unit}: {entry.verdict.value}"
+            + (f" by {entry.explanation.experiment}" if entry.explanation is not None else ""),
+            [
+                entry.published,
+                entry.ours,
+                entry.difference,
+                entry.explanation.ours if entry.explanation else None,
+            ],
+        )
+        for entry in made.scorecard
+    ]
+    heads = ("figure: verdict", "published", "ours", "difference", "ours, with one thing as in the paper")
+    text = (
+        f"{summary(made.scorecard)} What was tried, and its command, stands in the Markdown and JSON files."
+    )
+    return [Section("Scorecard", text, [], [Table("Published numbers", heads, rows, (2, 2, 2, 2))])]
 
 
 def _section(part: Comparison) -> Section:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from statistics import fmean, geometric_mean
@@ -72,12 +72,14 @@ class Published:
     values : means, or single values.
     least, most : of its benchmarks, or of a range that it states.
     source : where.
+    bounds : "at least" or "at most", for a value that the paper states as a bound.
     """
 
     values: Mapping[str, float]
     least: Mapping[str, float]
     most: Mapping[str, float]
     source: str
+    bounds: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def rows(self) -> dict[str, Mapping[str, float]]:
@@ -121,20 +123,24 @@ class Comparison:
     def sentences(self) -> list[str]:
         """Sentences on ours beside the published value for each column that has one, and why they differ."""
         stated, said = self.published, []
-        for place, column in enumerate(self.figure.columns):
+        for column in self.figure.columns:
             if column in stated.values:
-                said.append(
-                    self._beside(column, self.mean[place] if self.mean else None, stated.values[column])
-                )
-            for word, choose, ends in (("least", min, stated.least), ("most", max, stated.most)):
+                said.append(self._beside(column, self.ours(column)[1], stated.values[column]))
+            for end, ends in (("least", stated.least), ("most", stated.most)):
                 if column in ends:
-                    kernel, ours = choose(
-                        ((name, row[place]) for name, row in self.rows.items()),
-                        default=("", None),
-                        key=lambda pair: pair[1],
-                    )
-                    said.append(self._beside(f"{column}, {word}", ours, ends[column], kernel))
+                    kernel, ours = self.ours(column, end)
+                    said.append(self._beside(f"{column}, {end}", ours, ends[column], kernel))
         return [*said, self.figure.reason]
+
+    def ours(self, column: str, end: str = "") -> tuple[str, float | None]:
+        """Our mean of a column, or the kernel with our "least" or "most" of it and the number; None if no run
+        of ours is here."""
+        place = self.figure.columns.index(column)
+        if not end:
+            return "", self.mean[place] if self.mean else None
+        values = [(name, row[place]) for name, row in self.rows.items()]
+        choose = min if end == "least" else max
+        return choose(values, key=lambda pair: pair[1]) if values else ("", None)
 
     def _beside(self, name: str, ours: float | None, published: float, kernel: str = "") -> str:
         """One number beside the published one."""
@@ -217,8 +223,13 @@ def published(paper: Paper) -> dict[str, Published]:
             {column: float(value) for column, value in entry.get(kind, {}).items()}
             for kind in ("values", "least", "most")
         )
-        unknown = [column for column in (*means, *least, *most) if column not in columns[figure]]
+        bounds = {
+            column: kind.replace("_", " ")
+            for kind in ("at_least", "at_most")
+            for column in entry.get(kind, ())
+        }
+        unknown = [column for column in (*means, *least, *most, *bounds) if column not in columns[figure]]
         if unknown:
             raise WarpbankError(f"{name}: {figure} has no column {unknown[0]!r}")
-        read[figure] = Published(means, least, most, str(entry["source"]))
+        read[figure] = Published(means, least, most, str(entry["source"]), bounds)
     return read

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from warpbank import workloads
@@ -14,9 +15,11 @@ from warpbank.program.errors import WarpbankError
 from warpbank.program.options import DEFAULT_OPTIONS, CompileOptions
 from warpbank.program.runner import tool_versions
 from warpbank.sim import extensions
-from warpbank.sim.runs import AnalysisSpec, RunSpec, Task, execute
+from warpbank.sim.runs import Outcome, RunSpec, Task, execute
 from warpbank.sim.runs.execute import Progress
+from warpbank.studies.reproduce.experiments import EXPERIMENTS, Experiment, changed
 from warpbank.studies.reproduce.paper import Comparison, Figure, Paper, compare
+from warpbank.studies.reproduce.scorecard import Entry, Trial, Verdict, entries
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,13 @@ class Reproduction:
     ----------
     made_by : command, size, kernels, tool versions, the configuration hashes of the machines that ran, and
         their seed.
+    scorecard : every published number of these figures beside ours, with its verdict.
     """
 
     paper: Paper
     comparisons: tuple[Comparison, ...]
     made_by: dict[str, Any]
+    scorecard: tuple[Entry, ...] = ()
 
     @property
     def failures(self) -> dict[str, str]:
@@ -47,6 +52,7 @@ class Reproduction:
             "title": self.paper.title,
             "made_by": self.made_by,
             "figures": [comparison.to_dict() for comparison in self.comparisons],
+            "scorecard": [entry.to_dict() for entry in self.scorecard],
         }
 
 
@@ -57,17 +63,24 @@ def reproduce(
     *,
     figures: Sequence[str] = (),
     options: CompileOptions = DEFAULT_OPTIONS,
+    overrides: Sequence[str] = (),
+    machine: str = "",
+    experiments: bool = True,
     scheduler: str | None = None,
     progress: Progress | None = None,
     on_wait: Callable[[str], None] | None = None,
 ) -> Reproduction:
-    """Run what the paper's figures need and is not there yet, and make their tables.
+    """Run what the paper's figures need and is not there yet, and make their tables and the scorecard.
 
     Parameters
     ----------
     kernels : shipped kernels, or groups of them; empty: the core group.
     figures : names of figures; empty: all.
     options : how every kernel is compiled; what differs from the usual replaces what a figure asks for.
+    overrides, machine : further fields of every machine, as after `--set`, and a preset in the place of the
+        figures' own ("": theirs).
+    experiments : run the paper's experiments for the numbers that do not agree
+        (`warpbank.studies.reproduce.experiments`).
     scheduler, progress, on_wait : see `warpbank.sim.runs.execute`.
 
     Raises WarpbankError for a kernel or figure that does not exist.
@@ -80,17 +93,16 @@ def reproduce(
         if kernel not in known:
             raise WarpbankError(unknown("kernel", kernel, (*workloads.GROUPS, workloads.ALL, *known)))
     made = [_figure(paper, name) for name in figures] or list(paper.figures)
-    tasks = {
-        task: _compiled(task, options)
-        for figure in made
-        for kernel in figure.kernels or chosen
-        for task in figure.tasks(kernel, size)
-    }
-    done = execute(tasks.values(), scheduler=scheduler, progress=progress, on_wait=on_wait)
-    outcomes = dict(zip(tasks, done, strict=True))
-    results = {task: outcome.result for task, outcome in outcomes.items() if outcome.result is not None}
-    failures = {task: outcome.error for task, outcome in outcomes.items() if outcome.result is None}
-    comparisons = tuple(compare(paper, figure, chosen, size, results, failures) for figure in made)
+    change = _Change(options, tuple(overrides), machine)
+    run = partial(execute, scheduler=scheduler, progress=progress, on_wait=on_wait)
+    comparisons, tasks, results = _compared(paper, made, chosen, size, change, run)
+    words = ["warpbank", "reproduce", paper.name, "--size", size]
+    words += [word for kernel in kernels for word in ("--kernel", kernel)]
+    card = tuple(entry for part in comparisons for entry in entries(paper.name, part))
+    if experiments:
+        for experiment in EXPERIMENTS.get(paper.name, ()):
+            if not (experiment.kernels and kernels):
+                card = _tried(paper, card, experiment, made, chosen, size, change, words, run)
     hashes = sorted(
         {
             f"{result['preset']} {result['config_hash']}"
@@ -98,28 +110,98 @@ def reproduce(
             if "config_hash" in result
         }
     )
-    words = ["warpbank", "reproduce", paper.name, "--size", size]
-    words += [word for kernel in kernels for word in ("--kernel", kernel)]
     words += [word for figure in figures for word in ("--figure", figure)]
     made_by = {
-        "command": shlex.join([*words, *options.words()]),
+        "command": shlex.join([*words, *change.words()]),
         "size": size,
         "compile": options.to_dict(),
         "kernels": chosen,
         "groups": workloads.groups(chosen),
         "configurations": hashes,
         "versions": tool_versions() | extensions.versions(),
-        "seed": _seeds(list(tasks)),
+        "seed": _seeds(tasks),
         "data": "inputs of the kernels are fixed: seeds and generators stand in workloads/",
     }
-    return Reproduction(paper, comparisons, made_by)
+    return Reproduction(paper, comparisons, made_by, card)
 
 
-def _compiled(task: Task, options: CompileOptions) -> Task:
-    """Task with other compile options, if it compiles a kernel and they are not the usual ones."""
-    if isinstance(task, RunSpec | AnalysisSpec) and options != DEFAULT_OPTIONS:
-        return replace(task, compile=options)
-    return task
+@dataclass(frozen=True)
+class _Change:
+    """What every task gets: compile options, further overrides, another machine."""
+
+    options: CompileOptions
+    overrides: tuple[str, ...]
+    preset: str
+
+    def task(self, task: Task) -> Task:
+        options = None if self.options == DEFAULT_OPTIONS else self.options
+        return changed(task, options, self.overrides, self.preset)
+
+    def words(self) -> list[str]:
+        machine = ["--preset", self.preset] if self.preset else []
+        return [
+            *self.options.words(),
+            *machine,
+            *(word for text in self.overrides for word in ("--set", text)),
+        ]
+
+
+def _compared(
+    paper: Paper,
+    figures: Sequence[Figure],
+    kernels: Sequence[str],
+    size: str,
+    change: _Change,
+    run: Callable[..., list[Outcome]],
+) -> tuple[tuple[Comparison, ...], list[Task], dict[Task, dict[str, Any]]]:
+    """Figures on the kernels, the tasks that were done, and their results."""
+    tasks = {
+        task: change.task(task)
+        for figure in figures
+        for kernel in figure.kernels or kernels
+        for task in figure.tasks(kernel, size)
+    }
+    outcomes = dict(zip(tasks, run(tasks.values()), strict=True))
+    results = {task: outcome.result for task, outcome in outcomes.items() if outcome.result is not None}
+    failures = {task: outcome.error for task, outcome in outcomes.items() if outcome.result is None}
+    made = tuple(compare(paper, figure, kernels, size, results, failures) for figure in figures)
+    return made, list(tasks.values()), results
+
+
+def _tried(
+    paper: Paper,
+    card: tuple[Entry, ...],
+    experiment: Experiment,
+    figures: Sequence[Figure],
+    kernels: Sequence[str],
+    size: str,
+    change: _Change,
+    words: Sequence[str],
+    run: Callable[..., list[Outcome]],
+) -> tuple[Entry, ...]:
+    """The scorecard with the experiment tried on what it concerns and is still open."""
+    open_ = {entry.figure for entry in card if entry.verdict is Verdict.OPEN and entry.ours is not None}
+    concerned = [figure for figure in figures if figure.name in open_ and experiment.concerns(figure.name)]
+    if not concerned:
+        return card
+    chosen = list(workloads.expand(experiment.kernels)) or list(kernels)
+    more = _Change(
+        experiment.compiled(change.options),
+        (*change.overrides, *experiment.overrides),
+        experiment.preset or change.preset,
+    )
+    made = {part.figure.name: part for part in _compared(paper, concerned, chosen, size, more, run)[0]}
+    kernels_said = ["--kernels", ",".join(experiment.kernels)] if experiment.kernels else []
+    said = [*words, *kernels_said, *more.words()]
+    tried = []
+    for entry in card:
+        if entry.figure in made and entry.verdict is Verdict.OPEN and entry.ours is not None:
+            value = made[entry.figure].ours(entry.column, entry.end)[1]
+            command = shlex.join([*said, "--figure", entry.figure])
+            trial = Trial(experiment.name, experiment.source, command, value)
+            entry = replace(entry, trials=(*entry.trials, trial))
+        tried.append(entry)
+    return tuple(tried)
 
 
 def _seeds(tasks: Sequence[Task]) -> str:

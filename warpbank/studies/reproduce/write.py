@@ -6,14 +6,18 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from warpbank.program.errors import WarpbankError
 from warpbank.sim.output import write_text
 from warpbank.sim.report import html
+from warpbank.studies.reproduce import scorecard
 from warpbank.studies.reproduce.page import page
 from warpbank.studies.reproduce.paper import Comparison, table_rows
 from warpbank.studies.reproduce.run import Reproduction
+from warpbank.studies.reproduce.scorecard import Entry
 
 
 def write(made: Reproduction, folder: Path) -> list[Path]:
@@ -68,7 +72,20 @@ def markdown(made: Reproduction) -> str:
         lines += [f"| {' | '.join(row)} |" for row in rows]
         lines += ["", " ".join(part.sentences)]
         lines += [f"- failed: {label}: {cause}" for label, cause in part.failures.items()]
+    lines += ["", "## Scorecard", "", scorecard.markdown(made.scorecard).rstrip()] * bool(made.scorecard)
     return "\n".join(lines) + "\n"
+
+
+def write_scorecard(card: Sequence[Entry], made_by: dict[str, Any], folder: Path) -> list[Path]:
+    """Write the scorecard of several papers, `scorecard.md` and `scorecard.json`, and return their paths."""
+    data = {"made_by": made_by, "entries": [entry.to_dict() for entry in card]}
+    texts = {
+        "scorecard.md": f"# Scorecard\n\n{scorecard.markdown(card)}",
+        "scorecard.json": json.dumps(data, indent=1) + "\n",
+    }
+    for file, text in texts.items():
+        write_text(folder / file, text)
+    return [folder / file for file in texts]
 
 
 def number(value: float | None, digits: int = 1) -> str:

@@ -1,0 +1,39 @@
+"""Tests map to a source by their place or by what they import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.mutation.mapping import ROOT, mapped_tests, module_of
+
+
+@pytest.mark.parametrize(
+    ("path", "module"),
+    [
+        ("golden/collector/boc.py", "warpbank.golden.collector.boc"),
+        ("program/release/__init__.py", "warpbank.program.release"),
+        ("warpbank/studies/gating.py", "warpbank.studies.gating"),
+    ],
+)
+def test_the_module_of_a_file(path: str, module: str) -> None:
+    assert module_of(ROOT / path) == module
+
+
+def test_a_test_is_no_source() -> None:
+    with pytest.raises(ValueError, match="is a test, not a source"):
+        module_of(Path(__file__))
+
+
+def test_tests_mirror_a_source_or_import_it() -> None:
+    found = mapped_tests(ROOT / "program" / "liveness.py")
+    assert found[0] == "tests/program/test_liveness.py"
+    assert "tests/program/test_simt_liveness.py" in found
+    assert "tests/program/test_loops.py" not in found
+
+
+def test_a_helper_of_the_tests_counts() -> None:
+    """The arbiter's RTL is driven by a bench that the test imports."""
+    found = mapped_tests(ROOT / "hdl" / "main" / "arbiter.py")
+    assert {"tests/formal/test_arbiter.py", "tests/hdl/main/test_arbiter.py"} <= set(found)
