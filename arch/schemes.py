@@ -576,17 +576,22 @@ def _cache_needs_two_levels(scheme: Scheme) -> str:
 RULES.append(_cache_needs_two_levels)
 
 
-def _words_at_issue(scheme: Scheme) -> str:
-    """Refuse bypassing collectors over a cache that goes by the word that a uop brings at issue."""
-    if scheme.hierarchy not in ("rfc", "sw_rfc") or not scheme.collector.startswith("boc"):
+def _results_in_the_cache(scheme: Scheme) -> str:
+    """Refuse collectors that keep results to themselves over a cache that results fill."""
+    if scheme.hierarchy not in ("rfc", "sw_rfc") or scheme.collector != "boc":
         return ""
+    if scheme.hierarchy == "sw_rfc":
+        return (
+            "the compiler says where a value is from one instruction to the next, and with bow-wb and bow-wr "
+            "a result stays in its window until others need the room; bow writes its results through."
+        )
     return (
-        "a bypassing collector asks for a uop's operands when its window takes the uop, after the issue, and "
-        "the cache of rfc and sw-rfc goes by what the uop says of its operands when it issues."
+        "results fill rfc's cache, and with bow-wb and bow-wr they stay in their windows, so that nothing "
+        "would come into it; bow writes its results through."
     )
 
 
-RULES.append(_words_at_issue)
+RULES.append(_results_in_the_cache)
 
 
 def _one_word_of_nearness(scheme: Scheme) -> str:

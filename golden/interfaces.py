@@ -306,8 +306,8 @@ class Hierarchy(ABC):
         per collector."""
 
     @abstractmethod
-    def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """Request an operand; `tag`: which of the collector's uops it is for."""
+    def read(self, collector: int, slot: int, uop: TraceUop, register: int, tag: int = 0) -> None:
+        """Request the operand of a uop's slot; `tag`: which of the collector's uops it is."""
 
     @abstractmethod
     def edge(self) -> None:

@@ -112,36 +112,39 @@ class TraceUop(Uop):
         pc: int,
         mask: int,
         lane_mask: int,
-        *,
-        memory: Memory = Memory.NONE,
         values: list[Value],
         lines: list[int],
+        memory: Memory = Memory.NONE,
         passes: int = 0,
         part: bool = False,
         last: bool = False,
     ) -> None:
         """Make the uop of one execution of `template`. It arrives at no barrier; whoever knows of an arrival
         sets `arrive`, `wait`, `barrier` and `barrier_warps`."""
-        self.sub_core, self.warp, self.seq, self.pc = sub_core, warp, seq, pc
-        self.unit, self.control, self.memory = template.unit, template.control, memory
+        self.sub_core, self.warp = sub_core, warp
+        self.seq, self.pc = seq, pc
+        self.unit, self.control = template.unit, template.control
+        self.memory = memory
         self.predicates_read = template.predicates_read
         self.predicates_written = template.predicates_written
         self.hazard = template.hazard
-        self.write_back, self.near, self.dead = template.write_back, template.near, template.dead
+        self.write_back, self.near = template.write_back, template.near
+        self.dead = template.dead
         self.scalar, self.fresh = template.scalar, template.fresh
         self.working_set = template.working_set
         self.releases, self.covered = template.releases, template.covered
-        self.mask, self.lane_mask, self.part = mask, lane_mask, part
+        self.mask, self.lane_mask = mask, lane_mask
+        self.part = part
         self.destination = template.destination
         if mask:
-            self.sources, self.count, self.writes = template.sources, template.count, template.writes
-            self.collects = template.collects
+            self.sources, self.count = template.sources, template.count
+            self.writes, self.collects = template.writes, template.collects
         else:
             self.sources = ()
             self.count = self.writes = 0
             self.collects = False
-        self.values, self.lines, self.passes = values, lines, passes
-        self.written = 0
+        self.values, self.lines = values, lines
+        self.passes, self.written = passes, 0
         self.last = last
         self.retired = self.arrive = self.wait = False
 
@@ -304,12 +307,12 @@ class WarpStream:
             pcs[at],
             mask,
             lane_mask,
-            memory=_MEMORY[memories[at]],
-            values=values,
-            lines=found,
-            passes=passes[at],
-            part=lane_mask != self._launched,
-            last=position + 1 == self.length,
+            values,
+            found,
+            _MEMORY[memories[at]],
+            passes[at],
+            lane_mask != self._launched,
+            position + 1 == self.length,
         )
         flag = flags[at]
         if flag & FLAG_ARRIVE:

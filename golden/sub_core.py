@@ -79,6 +79,7 @@ class SubCore:
         self.buffers = InstructionBuffers(core, probe)
         self.scoreboard = Scoreboard(core)
         self.status = Status(self.buffers, self.scoreboard)
+        self._entries = self.buffers.entries
         self.scheduler = build_scheduler(config, scheme, probe)
         self.main = build_main(config, scheme, self.scoreboard.pending, probe)
         self.mapping, self.storage = self.main.mapping, self.main.storage
@@ -134,9 +135,8 @@ class SubCore:
         # look
         if status.changed or not self._settled:
             status.update()
-            here = status.live & ~status.at_barrier
-            mapping.look(self.buffers.entries, here)
-            mapping.settle(here)
+            mapping.look(self._entries, status.here)
+            mapping.settle(status.here)
         active = self._active & registers.may_issue & ~mapping.lacking
         ready = status.ready & active
         eligible = ready & (collectors.may_issue & ~status.free | status.free & collectors.may_slide)
@@ -191,12 +191,11 @@ class SubCore:
             self._activate(came, gone, live)
         if status.changed:
             status.update()
-        self._settled = mapping.look(self.buffers.entries, status.live & ~status.at_barrier)
-        self.wake = self._next_cycle(cycle)
+        self._settled = mapping.look(self._entries, status.here)
+        active = self._active & registers.may_issue & ~mapping.lacking
+        self.wake = self._next_cycle(cycle, active)
         if self.wake > cycle + 1:
-            self._idle_reason = status.stall(
-                bool(collectors.any_ready), self._active & registers.may_issue & ~mapping.lacking
-            )
+            self._idle_reason = status.stall(bool(collectors.any_ready), active)
             self._ready_pending = (status.ready & ~self._active).bit_count()
 
     def _issue(self, warp: int, cycle: int) -> None:
@@ -282,11 +281,12 @@ class SubCore:
             self._pends.emit_during(first, end, self._ready_pending)
         self._accounted = end
 
-    def _next_cycle(self, cycle: int) -> int:
-        """The next cycle in which anything can happen here, unless somebody outside wakes the sub-core."""
+    def _next_cycle(self, cycle: int, active: int) -> int:
+        """The next cycle in which anything can happen here, unless somebody outside wakes the sub-core;
+        `active`: warps that may issue in the one after `cycle`."""
         soon = cycle + 1
-        status, collectors, mapping = self.status, self.collectors, self.mapping
-        ready = status.ready & self._active & self.registers.may_issue & ~mapping.lacking
+        status, collectors = self.status, self.collectors
+        ready = status.ready & active
         if (
             ready & (collectors.may_issue | status.free)
             or not self._settled
@@ -294,7 +294,7 @@ class SubCore:
             or collectors.busy
         ):
             return soon
-        if self.scheduler.activates(status, mapping.lacking, self.registers):
+        if self.scheduler.activates(status, self.mapping.lacking, self.registers):
             return soon
         best = self.buffers.next_cycle(cycle)
         if best > soon and self.pipelines.pending:

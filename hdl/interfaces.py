@@ -64,6 +64,7 @@ class Collection:
     keeps : units whose results the collectors may keep: none or all. The scoreboard then hears of results by
         unit, not by bank.
     evicts : values that they evict in a cycle. They are a writer behind the units.
+    hinted : requests of operands carry the uop's hints about them.
     """
 
     entries: int
@@ -71,6 +72,7 @@ class Collection:
     share: int = 0
     keeps: int = 0
     evicts: int = 0
+    hinted: bool = False
 
     @property
     def writers(self) -> int:
@@ -265,13 +267,14 @@ def tag_fields(tags: int) -> dict[str, int]:
     return {"tag": bits(tags)} if tags > 1 else {}
 
 
-def read_layout(config: SmConfig, tags: int = 1) -> data.StructLayout:
+def read_layout(config: SmConfig, tags: int = 1, hinted: bool = False) -> data.StructLayout:
     """Group of read requests on the operand read interface: the operands of a uop, in slot order.
 
     Parameters
     ----------
     config : machine.
     tags : uops that one collector may have in collection.
+    hinted : the hints of the operands come along.
 
     Fields
     ------
@@ -280,6 +283,8 @@ def read_layout(config: SmConfig, tags: int = 1) -> data.StructLayout:
     warp : warp of the uop.
     sources : register of each source slot.
     source_valid : source slots that are requested.
+    dead : source slots that are read for the last time, if `hinted`.
+    near : source slots whose register is in the cache, as the compiler says, if `hinted`.
     """
     return data.StructLayout(
         {
@@ -288,6 +293,8 @@ def read_layout(config: SmConfig, tags: int = 1) -> data.StructLayout:
             "warp": config.sub_core.warp_width,
             "sources": data.ArrayLayout(REGISTER_WIDTH, MAX_SOURCES),
             "source_valid": MAX_SOURCES,
+            "dead": MAX_SOURCES * hinted,
+            "near": MAX_SOURCES * hinted,
         }
     )
 
@@ -914,12 +921,12 @@ def evicted_stream(config: SmConfig) -> stream.Signature:
     return stream.Signature(evicted_layout(config))
 
 
-def read_stream(config: SmConfig, tags: int = 1) -> Always:
+def read_stream(config: SmConfig, tags: int = 1, hinted: bool = False) -> Always:
     """Operand read interface to the hierarchy: a uop's operands, requested when it is allocated or inserted.
 
     They are always taken.
     """
-    return Always(read_layout(config, tags))
+    return Always(read_layout(config, tags, hinted))
 
 
 def issue_stream(config: SmConfig) -> Always:

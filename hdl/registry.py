@@ -3,6 +3,7 @@ a unit is; what is entered in a dictionary here goes before the row of that name
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 from amaranth.hdl import Signal
@@ -62,8 +63,8 @@ class Collectors(Interface, Protocol):
 
 #: What is called to make a unit:
 #:
-#: - a collector with the machine, `probe`, and the parts in which the storage compresses a register; its
-#:   class has `collection`, called with the machine;
+#: - a collector with the machine, `probe`, the parts in which the storage compresses a register, and whether
+#:   its requests of operands carry hints; its class has `collection`, called with the machine;
 #: - a hierarchy with the machine, the main register file, the collection, and `probe`; its class has
 #:   `main_needs`, arguments of the main register file, and `moved`, called with the machine: registers that
 #:   are located in a cycle because they move, and those that may be on their way per bank;
@@ -86,6 +87,7 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Hierarchy:
         config, **COLLECTORS.arguments(scheme.collector)
     )
     hierarchy = HIERARCHIES[scheme.hierarchy]
+    collection = replace(collection, hinted=hierarchy.hinted)
     cached, operands = hierarchy.main_needs["cached"], hierarchy.main_needs["operands"]
     moved = hierarchy.moved(config) if cached else (0, 0)
     freed = TABLE_BANKS if probe and config.takes_flags else 0
@@ -104,10 +106,11 @@ def build_registers(config: SmConfig, scheme: Scheme, probe: bool) -> Hierarchy:
     return registers
 
 
-def build_collectors(config: SmConfig, scheme: Scheme, parts: int, probe: bool) -> Collectors:
-    """Collectors of one sub-core. Those that keep values keep their metadata beside them; `parts`: of a
-    register, as the storage compresses them."""
-    collectors: Collectors = COLLECTORS.make(scheme.collector, config, probe, parts)
+def build_collectors(config: SmConfig, scheme: Scheme, registers: Hierarchy, probe: bool) -> Collectors:
+    """Collectors of one sub-core, over these registers. Those that keep values keep their metadata beside
+    them."""
+    hinted = registers.collection.hinted
+    collectors: Collectors = COLLECTORS.make(scheme.collector, config, probe, registers.parts, hinted)
     return collectors
 
 

@@ -91,7 +91,7 @@ class SubCore(wiring.Component):
         self.in_flight = InFlight(config)
         self.scheduler = build_scheduler(config, scheme, probe)
         self.registers = build_registers(config, scheme, probe)
-        self.collectors = build_collectors(config, scheme, self.registers.parts, probe)
+        self.collectors = build_collectors(config, scheme, self.registers, probe)
         collection = self.registers.collection
         self.scoreboard = Scoreboard(
             config,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -106,3 +107,17 @@ def test_golden_and_rtl_mirror_each_other() -> None:
         for room in ("golden", "hdl")
     ]
     assert packages[0] == packages[1]
+
+
+def test_a_file_without_a_twin_is_explained() -> None:
+    """docs/architecture.md says of every file that golden or hdl alone has where its counterpart is."""
+    golden, hdl = (
+        {str(path.relative_to(FOLDERS[room])) for path in SOURCES if SOURCES[path] == room}
+        for room in ("golden", "hdl")
+    )
+    text = (ROOT / "docs/architecture.md").read_text()
+    section = text.partition("## Files without a twin\n")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`((?:golden|hdl)/[a-z0-9_/]+\.py)`", section))
+    both = {f"{room}/{name}" for room in ("golden", "hdl") for name in golden & hdl}
+    alone = {f"golden/{name}" for name in golden - hdl} | {f"hdl/{name}" for name in hdl - golden}
+    assert alone == named - both, alone ^ (named - both)

@@ -53,7 +53,7 @@ class LastValue(Ocu):
             probe.emit("forward", collector, uop.warp, uop.seq, sum(1 << slot for slot in hits), len(hits))
         for slot, register in enumerate(uop.sources):
             if slot not in hits:
-                self._registers.read(collector, slot, uop.warp, register)
+                self._registers.read(collector, slot, uop, register)
         if not uop.missing:
             self._complete(collector, uop)
 

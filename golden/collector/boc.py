@@ -74,6 +74,13 @@ class Boc(Collector):
         self._registers = registers
         self._read = read
         self._probe = probe
+        ports = probe.ports
+        self._allocates = ports["allocate"]
+        self._forwards = ports["forward"]
+        self._reserves = ports["reserve"]
+        self._discards = ports["discard"]
+        self._delivers = ports["deliver"]
+        self._writes = ports["collector_write"]
         self.windows = [
             Window(shape.window_entries, shape.window, self.write_through, config.lane_mask)
             for _ in range(core.warps)
@@ -137,8 +144,7 @@ class Boc(Collector):
         self._collected[warp].append(collected)
         self._allocated = warp
         self._changed |= 1 << warp
-        probe = self._probe
-        probe.emit("allocate", warp, warp, uop.seq)
+        self._allocates.emit(warp, warp, uop.seq)
 
     def slide(self, warp: int) -> None:
         """Move the warp's window, since the warp issues a uop that needs no collector."""
@@ -149,8 +155,7 @@ class Boc(Collector):
         """Choose the uop that the forwarding logic inserts in this cycle, and insert it."""
         waiting = self._waiting
         if waiting:
-            probe = self._probe
-            probe.emit("insert_wait", waiting.bit_count())
+            self._probe.emit("insert_wait", waiting.bit_count())
         if self._allocated >= 0 and not (waiting and self._turn):
             warp = self._allocated
             self._turn = bool(waiting)
@@ -170,27 +175,27 @@ class Boc(Collector):
         done = window.insert(collected)
         probe = self._probe
         if isinstance(done, Insertion):
+            uop = collected.uop
             self._report(collected, done)
             for slot in done.read:
-                self._registers.read(warp, slot, warp, collected.uop.sources[slot], collected.tag)
+                self._registers.read(warp, slot, uop, uop.sources[slot], collected.tag)
         elif done is not None:
             probe.emit("squeeze", warp, done.register, done.dirty)
             window.squeeze(done)
 
     def _report(self, collected: Collected, done: Insertion) -> None:
-        probe, uop = self._probe, collected.uop
+        uop = collected.uop
         if done.found:
-            probe.emit(
-                "forward", uop.warp, uop.warp, uop.seq, sum(1 << slot for slot in done.found), len(done.found)
+            self._forwards.emit(
+                uop.warp, uop.warp, uop.seq, sum(1 << slot for slot in done.found), len(done.found)
             )
         if done.reserved:
-            probe.emit("reserve", uop.warp, uop.warp, uop.seq, done.reserved)
+            self._reserves.emit(uop.warp, uop.warp, uop.seq, done.reserved)
         self._discard(uop.warp, done.overwritten, done.transient)
 
     def _discard(self, warp: int, overwritten: int, transient: int) -> None:
         if overwritten or transient:
-            probe = self._probe
-            probe.emit("discard", warp, overwritten, transient)
+            self._discards.emit(warp, overwritten, transient)
 
     # --- Operands and dispatch.
 
@@ -201,8 +206,7 @@ class Boc(Collector):
         for waiting in self.windows[collector].fill(collected.entries[slot], value, metadata):
             waiting.missing -= 1
         self._changed |= 1 << collector
-        probe = self._probe
-        probe.emit("deliver", collector, slot)
+        self._delivers.emit(collector, slot)
 
     def dispatch(self, cycle: int, pipelines: Units) -> bool:
         """Dispatch, for each unit, one collector's oldest complete uop, by rotating priority. Returns whether
@@ -267,8 +271,7 @@ class Boc(Collector):
         if self._offer is not None and self._offer[1] is entry:
             self._fresh = True
         self._changed |= 1 << uop.warp
-        probe = self._probe
-        probe.emit("collector_write", uop.warp, uop.warp, uop.seq, register)
+        self._writes.emit(uop.warp, uop.warp, uop.seq, register)
 
     def _choose_offer(self) -> None:
         """Choose the value that the bus carries in this cycle."""

@@ -96,6 +96,11 @@ class Ccu(Collector):
         self._registers = registers
         self._read = read
         self._probe = probe
+        ports = probe.ports
+        self._allocates = ports["allocate"]
+        self._forwards = ports["forward"]
+        self._delivers = ports["deliver"]
+        self._writes = ports["collector_write"]
         self._random = Lfsr(shape.seed)
         self.units = [
             Held(CacheTable(shape.cache_lines, number_seed(shape.seed, number), far_first))
@@ -189,8 +194,7 @@ class Ccu(Collector):
         table = unit.table
         unit.uop, unit.took, unit.ready = uop, True, False
         self.free &= ~(1 << number)
-        probe = self._probe
-        probe.emit("allocate", number, uop.warp, uop.seq)
+        self._allocates.emit(number, uop.warp, uop.seq)
         hits = [table.find(register) for register in uop.sources]
         for hit in hits:
             if hit is not None:
@@ -203,7 +207,7 @@ class Ccu(Collector):
                 line = table.take(register, near, missed.index(slot))
                 assert line is not None
                 line.locked = True
-                self._registers.read(number, slot, uop.warp, register)
+                self._registers.read(number, slot, uop, register)
             else:
                 line.near = near
                 table.touch(line)
@@ -213,7 +217,7 @@ class Ccu(Collector):
         found = len(hits) - len(missed)
         if found:
             mask = sum(1 << slot for slot in range(len(hits)) if slot not in missed)
-            probe.emit("forward", number, uop.warp, uop.seq, mask, found)
+            self._forwards.emit(number, uop.warp, uop.seq, mask, found)
         self._stale = True
 
     def _give(self, warp: int) -> int:
@@ -245,8 +249,7 @@ class Ccu(Collector):
         """Take an operand that arrives at port S."""
         unit = self.units[collector]
         unit.table.write(unit.lines[slot], value, self._every_lane, self._every_lane, metadata)
-        probe = self._probe
-        probe.emit("deliver", collector, slot)
+        self._delivers.emit(collector, slot)
         self._stale = True
 
     # --- Dispatch.
@@ -330,7 +333,7 @@ class Ccu(Collector):
 
     def _write(self, number: int, line: Line | None, uop: TraceUop, register: int, value: Value) -> None:
         """Write a result that has port D."""
-        table, probe = self.units[number].table, self._probe
+        table = self.units[number].table
         if line is None:
             line = table.take(register, True)
             if line is None:
@@ -340,7 +343,7 @@ class Ccu(Collector):
             line.near = True
             table.touch(line)
         table.write(line, value, uop.lane_mask, self._every_lane)
-        probe.emit("collector_write", number, uop.warp, uop.seq, register)
+        self._writes.emit(number, uop.warp, uop.seq, register)
 
     @property
     def evicted(self) -> tuple[int, int, Value] | None:

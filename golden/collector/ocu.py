@@ -57,6 +57,7 @@ class Ocu(Collector):
         self._free_at_edge = self.free
         self._pointer = 0
         self.ready = [0] * len(Unit)  # per unit, collectors whose uop is complete
+        self._occupied = 0
         self.any_ready = 0  # units for which a collector is ready
         self._pointers = [0] * len(Unit)
         self.may_issue = self.free if self._per_warp else self._everyone
@@ -68,9 +69,12 @@ class Ocu(Collector):
 
     def edge(self) -> int:
         """Start the next cycle. Returns the number of collectors that are occupied."""
-        free = self._free_at_edge = self.free
-        self.may_issue = free if self._per_warp else self._everyone if free else 0
-        return self._count - free.bit_count()
+        free = self.free
+        if free != self._free_at_edge:
+            self._free_at_edge = free
+            self.may_issue = free if self._per_warp else self._everyone if free else 0
+            self._occupied = self._count - free.bit_count()
+        return self._occupied
 
     def waits(self, ready: int) -> bool:
         """Return False: no warp waits while a collector is free."""
@@ -105,7 +109,7 @@ class Ocu(Collector):
         if sources:
             read = self._registers.read
             for slot, register in enumerate(sources):
-                read(collector, slot, uop.warp, register)
+                read(collector, slot, uop, register)
         else:
             self._complete(collector, uop)
 

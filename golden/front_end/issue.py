@@ -27,6 +27,7 @@ class Status:
         self._buffers = buffers
         self._scoreboard = scoreboard
         self.changed = 0  # warps whose bits must be recomputed
+        self.here = 0  # warps that have uops left to issue and do not wait at a barrier
         self.live = 0  # warps that have uops left to issue
         self.at_barrier = 0
         self.fenced = 0  # warps that issue nothing until their fence has retired
@@ -45,7 +46,8 @@ class Status:
         ready, free = self.ready & keep, self.free & keep
         scoreboard, memory, fetch = self.scoreboard & keep, self.memory & keep, self.fetch & keep
         distant = self.distant & keep
-        changed &= self.live & ~self.at_barrier
+        here = self.here = self.live & ~self.at_barrier
+        changed &= here
         while changed:
             bit = changed & -changed
             changed ^= bit

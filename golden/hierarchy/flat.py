@@ -87,9 +87,9 @@ class Flat(Hierarchy):
         """Grant reads; returns the operands that arrive."""
         return self._main.step()
 
-    def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
+    def read(self, collector: int, slot: int, uop: TraceUop, register: int, tag: int = 0) -> None:
         """Request an operand (operand read interface)."""
-        self._main.read(collector, slot, warp, register, tag)
+        self._main.read(collector, slot, uop.warp, register, tag)
 
     def edge(self) -> None:
         """End a cycle in which the mapping is busy."""

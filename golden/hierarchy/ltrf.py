@@ -203,9 +203,9 @@ class Ltrf(Hierarchy):
             return True
         return any(self._works(warp) or self.blocks[warp].empty for warp in self._owner if warp is not None)
 
-    def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
+    def read(self, collector: int, slot: int, uop: TraceUop, register: int, tag: int = 0) -> None:
         """Request an operand (operand read interface); its place is looked up from the next cycle on."""
-        self._asked.append((collector, slot, tag, warp, register))
+        self._asked.append((collector, slot, tag, uop.warp, register))
 
     def begin(self) -> None:
         """A cycle begins in which the storage is busy."""

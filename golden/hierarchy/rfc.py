@@ -50,7 +50,6 @@ class Rfc(ResultCache):
         super().__init__(config, main, quiet, probe)
         self._renews = config.sub_core.cache.replacement == "lru"
         self.tags = [TagRow(self._entries) for _ in range(self._rows)]
-        self._dead = 0  # slots of the issuing uop that are read for the last time
         #: (collector, slot, tag, warp, register, read for the last time)
         self._asked: list[tuple[int, int, int, int, int, bool]] = []
         #: (collector, slot, warp, register, tag, bank of the cache)
@@ -82,14 +81,10 @@ class Rfc(ResultCache):
         tags are not asked whether the cache has the register, which might leave before the result comes."""
         return self._main.before(uop) if uop.part else None
 
-    def issue(self, uop: TraceUop) -> None:
-        """A uop issues: it says which registers it reads for the last time."""
-        super().issue(uop)
-        self._dead = uop.dead
-
-    def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """Request an operand (operand read interface); it is looked for in the next cycle."""
-        self._asked.append((collector, slot, tag, warp, register, bool(self._dead >> slot & 1)))
+    def read(self, collector: int, slot: int, uop: TraceUop, register: int, tag: int = 0) -> None:
+        """Request an operand (operand read interface); it is looked for in the next cycle. The uop says
+        whether it reads its register for the last time."""
+        self._asked.append((collector, slot, tag, uop.warp, register, bool(uop.dead >> slot & 1)))
 
     def _place(self, uop: TraceUop, register: int) -> tuple[int | None, bool] | None:
         offset = self._row_of[uop.warp]
@@ -144,14 +139,14 @@ class Rfc(ResultCache):
         self._drain()
 
     def _look_up(self) -> None:
-        """Find the operands of the uop that issued in the cycle before."""
+        """Find the operands that were requested in the cycle before. The warp of a uop that waited in its
+        collector may have lost its row meanwhile."""
         for collector, slot, tag, warp, register, last in self._asked:
             offset = self._row_of[warp]
-            assert offset is not None
-            row = self.tags[offset]
-            entry = row.find(register)
+            entry = None if offset is None else self.tags[offset].find(register)
             self._found.append((collector, slot, warp, register, tag, entry))
-            if entry is not None:
+            if offset is not None and entry is not None:
+                row = self.tags[offset]
                 self._locks[offset][entry] += 1
                 if last:
                     row.live &= ~(1 << entry)

@@ -29,7 +29,6 @@ class SwRfc(ResultCache):
         self, config: SmConfig, main: MainRegisterFile, quiet: Callable[[int], bool], probe: Probe
     ) -> None:
         super().__init__(config, main, quiet, probe)
-        self._near = 0  # hints of the issuing uop
         self._both = [0] * self._rows  # mask of the entries whose result goes to the banks, too
 
     def before(self, uop: TraceUop) -> TraceUop | None:
@@ -38,24 +37,23 @@ class SwRfc(ResultCache):
         return self._main.before(uop) if uop.part else None
 
     def issue(self, uop: TraceUop) -> None:
-        """A uop issues: it says where its operands are and where its results go."""
+        """A uop issues: it says where its results go."""
         super().issue(uop)
-        self._near = uop.near
         offset = self._row_of[uop.warp]
         assert offset is not None
-        if self._near >> MAX_SOURCES & 1:
+        if uop.near >> MAX_SOURCES & 1:
             for register in range(uop.destination, uop.destination + uop.count):
                 bit = 1 << register % self._entries
                 self._both[offset] = self._both[offset] & ~bit | (bit if uop.write_back & TO_BANKS else 0)
 
-    def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
-        """Request an operand (operand read interface)."""
-        entry = register % self._entries if self._near >> slot & 1 else None
+    def read(self, collector: int, slot: int, uop: TraceUop, register: int, tag: int = 0) -> None:
+        """Request an operand (operand read interface). The uop says where it is."""
+        entry = register % self._entries if uop.near >> slot & 1 else None
         if entry is not None:
-            offset = self._row_of[warp]
+            offset = self._row_of[uop.warp]
             assert offset is not None
             self._locks[offset][entry] += 1
-        self._request(collector, slot, warp, register, tag, entry)
+        self._request(collector, slot, uop.warp, register, tag, entry)
 
     def _place(self, uop: TraceUop, register: int) -> tuple[int | None, bool] | None:
         offset = self._row_of[uop.warp]

@@ -59,6 +59,7 @@ class MainRegisterFile:
         self._arriving: list[Arrival] = []  # what was granted in the last cycle
         #: What was granted in the cycles before, as many as the storage's operands are late.
         self._pipe: deque[list[Arrival]] = deque([] for _ in range(storage.read_delay))
+        self._deep = self._slow or storage.read_delay > 0  # an access goes on behind its grant
         self._blank: set[tuple[int, int, int]] = set()  # (collector, slot, tag) without a home
         self.zeros: Value = np.zeros(config.lanes, np.uint32)
         self.zero_metadata: Metadata = storage.encode(self.zeros, True)
@@ -71,8 +72,7 @@ class MainRegisterFile:
             or bool(self._arriving)
             or self.storage.busy
             or self.mapping.busy
-            or self._timing.busy != 0
-            or (bool(self._pipe) and any(self._pipe))
+            or (self._deep and (self._timing.busy != 0 or any(self._pipe)))
         )
 
     @property
@@ -94,6 +94,8 @@ class MainRegisterFile:
     def before(self, uop: TraceUop, safe: int = 0) -> TraceUop | None:
         """The move that must issue in the place of a uop that has no hazard; `safe`: mask of its destinations
         of which the banks have nothing to lose, the first one lowest."""
+        if self.storage.before(uop, safe) is None:
+            return None
         return self.storage.before(uop, safe | self.mapping.missing(uop))
 
     def issue(self, uop: TraceUop) -> None:
@@ -180,23 +182,18 @@ class MainRegisterFile:
     def step(self, ports: int = 0) -> list[Arrival]:
         """Grant reads; `ports`: mask of the collectors whose port is taken. Returns the operands granted in
         the previous cycle, or `Storage.read_delay` cycles before."""
-        storage, arbiter = self.storage, self._arbiter
-        arrived = self._arriving
-        opening = self._timing.step(self._written, arbiter.waiting) if self._slow else 0
-        if arbiter.pending:
+        storage, arbiter, arrived = self.storage, self._arbiter, self._arriving
+        if self._slow:
+            self._arriving = self._slowly(ports)
+        elif arbiter.pending:
             written = storage.written(self._written) if storage.busy else self._written
-            grants = arbiter.step(written, opening, ports)
             operand = storage.operand
-            self._arriving = arriving = []
-            for bank, row, collector, slot, tag in grants:
-                value, metadata = operand(bank, row)
-                arriving.append((collector, slot, tag, value, metadata))
-            if self._slow:
-                self._timing.granted(sum(1 << grant[0] for grant in grants))
+            self._arriving = [
+                (collector, slot, tag, *operand(bank, row))
+                for bank, row, collector, slot, tag in arbiter.step(written, 0, ports)
+            ]
         elif arrived:
             self._arriving = []
-        if self._slow:
-            self._timing.edge()
         if storage.busy:
             storage.step()
         self._written = 0
@@ -204,6 +201,22 @@ class MainRegisterFile:
             self._pipe.append(arrived)
             arrived = self._pipe.popleft()
         return self._filled(arrived) if self._blank else arrived
+
+    def _slowly(self, ports: int) -> list[Arrival]:
+        """Operands of banks whose accesses take longer than a cycle."""
+        storage, arbiter = self.storage, self._arbiter
+        opening = self._timing.step(self._written, arbiter.waiting)
+        found: list[Arrival] = []
+        if arbiter.pending:
+            written = storage.written(self._written) if storage.busy else self._written
+            grants = arbiter.step(written, opening, ports)
+            found = [
+                (collector, slot, tag, *storage.operand(bank, row))
+                for bank, row, collector, slot, tag in grants
+            ]
+            self._timing.granted(sum(1 << grant[0] for grant in grants))
+        self._timing.edge()
+        return found
 
     def _filled(self, arrived: list[Arrival]) -> list[Arrival]:
         """Arrivals, with zeros in the place of operands without a home."""

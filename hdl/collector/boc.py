@@ -67,6 +67,7 @@ class Boc(wiring.Component):
     ----------
     config : the machine: window, entries; one collector per warp.
     parts : parts of a register that are compressed by themselves; metadata is kept with values if not 0.
+    hinted : requests of operands carry the uop's hints about them.
     write_through : results go to the banks as well, and nothing is evicted. BOW, section IV-A.
     probe : generate `events` (allocate, forward, reserve, discard, squeeze, insert_wait, deliver,
         collector_write, port_wait, window, occupied).
@@ -131,7 +132,12 @@ class Boc(wiring.Component):
     kept: list[list[Record]]
 
     def __init__(
-        self, config: SmConfig, probe: bool = False, parts: int = 0, write_through: bool = False
+        self,
+        config: SmConfig,
+        probe: bool = False,
+        parts: int = 0,
+        hinted: bool = False,
+        write_through: bool = False,
     ) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(
@@ -145,6 +151,7 @@ class Boc(wiring.Component):
         self._config = config
         self._probe = probe
         self._note_parts, self._evicts = parts, not write_through
+        self._inserted_fields = (*INSERTED, *(("dead", "near") if hinted else ()))
         self._warps, self._window = core.warps, core.collector.window
         self._entries = core.collector.window_entries
         members = {
@@ -155,7 +162,7 @@ class Boc(wiring.Component):
             "start": In(core.warps),
             "holds": Out(core.warps),
             "entry": Out(bits(self.entries(config))),
-            "read": Out(read_stream(config, self._window)),
+            "read": Out(read_stream(config, self._window, hinted)),
             "deliver": In(Delivery(config, self._window, metadata_layout(parts))).array(core.warps),
             "read_done": Out(ReadDone(config)).array(self.entries(config)),
             "dispatch": Out(dispatch_stream(config)).array(UNITS),
@@ -282,11 +289,11 @@ class Boc(wiring.Component):
         ]
         layout = uop_layout(self._config)
         kept = data.StructLayout(
-            {"tag": len(tag), "full": 1, **{name: layout[name].shape for name in INSERTED}}
+            {"tag": len(tag), "full": 1, **{name: layout[name].shape for name in self._inserted_fields}}
         )
         waiting = m.submodules.waiting = Memory(shape=kept, depth=len(warps), init=[])
         self._own = own = record(kept, name="issued")
-        m.d.comb += [getattr(own, name).eq(getattr(issue.uop, name)) for name in INSERTED]
+        m.d.comb += [getattr(own, name).eq(getattr(issue.uop, name)) for name in self._inserted_fields]
         m.d.comb += [own.tag.eq(tag), own.full.eq(issue.uop.mask.all())]
         write_at(m, waiting, issue.warp, own, self.issue.valid)
         self._row = [read_at(m, waiting, warp) for warp in warps]
@@ -375,6 +382,10 @@ class Boc(wiring.Component):
             read.payload.warp.eq(number),
             read.payload.sources.eq(uop.sources),
             read.payload.source_valid.eq(self._of_chosen([unit.read for unit in self._inserters])),
+            *(
+                getattr(read.payload, name).eq(getattr(uop, name))
+                for name in self._inserted_fields[len(INSERTED) :]
+            ),
         ]
 
     # --- One collector.

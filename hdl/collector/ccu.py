@@ -65,6 +65,7 @@ class Ccu(wiring.Component):
     ----------
     config : the machine: collectors, lines, allocation, seed.
     parts : parts of a register that are compressed by themselves; metadata is kept with values if not 0.
+    hinted : requests of operands carry the uop's hints about them.
     probe : generate `events` (allocate, forward, flush, deliver, collector_write, invalidate, unit_wait,
         window, occupied).
     far_first : lines and units whose values are not reused soon are given away first; False:
@@ -136,6 +137,7 @@ class Ccu(wiring.Component):
         config: SmConfig,
         probe: bool = False,
         parts: int = 0,
+        hinted: bool = False,
         far_first: bool = True,
         own_unit: bool = True,
     ) -> None:
@@ -160,7 +162,7 @@ class Ccu(wiring.Component):
             "sthld": In(STHLD_WIDTH),
             "holds": Out(core.warps),
             "entry": Out(core.collector_width),
-            "read": Out(read_stream(config)),
+            "read": Out(read_stream(config, hinted=hinted)),
             "deliver": In(Delivery(config, metadata=metadata_layout(parts))).array(core.collectors),
             "read_done": Out(ReadDone(config)).array(core.collectors),
             "dispatch": Out(dispatch_stream(config)).array(UNITS),
@@ -359,6 +361,8 @@ class Ccu(wiring.Component):
             self.read.payload.warp.eq(issue.warp),
             self.read.payload.sources.eq(issue.uop.sources),
             self.read.payload.source_valid.eq(issue.uop.source_valid & ~taken.hits),
+            self.read.payload.dead.eq(issue.uop.dead),
+            self.read.payload.near.eq(issue.uop.near),
         ]
         return taken, random
 

@@ -50,6 +50,7 @@ class Ocu(wiring.Component):
     config : the machine: collectors, slots, allocation.
     probe : generate `events` (allocate, deliver, occupied).
     parts : of a register, if the storage compresses them. An OCU keeps no metadata of operands.
+    hinted : requests of operands carry the uop's hints about them.
 
     Members
     -------
@@ -102,7 +103,7 @@ class Ocu(wiring.Component):
     kept: list[list[Record]]
     events: EventsInterface
 
-    def __init__(self, config: SmConfig, probe: bool = False, parts: int = 0) -> None:
+    def __init__(self, config: SmConfig, probe: bool = False, parts: int = 0, hinted: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Ocu needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
@@ -116,7 +117,7 @@ class Ocu(wiring.Component):
             "start": In(core.warps),
             "holds": Out(core.warps),
             "entry": Out(core.collector_width),
-            "read": Out(read_stream(config)),
+            "read": Out(read_stream(config, hinted=hinted)),
             "deliver": In(Delivery(config, metadata=metadata_layout(parts))).array(core.collectors),
             "read_done": Out(ReadDone(config)).array(core.collectors),
             "dispatch": Out(dispatch_stream(config)).array(UNITS),
@@ -225,6 +226,8 @@ class Ocu(wiring.Component):
             self.read.payload.warp.eq(issue.warp),
             self.read.payload.sources.eq(issue.uop.sources),
             self.read.payload.source_valid.eq(self._wanted),
+            self.read.payload.dead.eq(issue.uop.dead),
+            self.read.payload.near.eq(issue.uop.near),
         ]
         return decode(m, self.entry, self.issue.valid, core.collectors, "allocated")
 

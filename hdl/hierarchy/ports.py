@@ -87,7 +87,7 @@ class HierarchyPorts(wiring.Signature):
         super().__init__(
             {
                 **Hooks(config, collection.entries).members,
-                "read": In(read_stream(config, tags)),
+                "read": In(read_stream(config, tags, collection.hinted)),
                 "deliver": Out(Delivery(config, tags, metadata)).array(core.collectors),
                 "result": In(result_stream(config)).array(UNITS),
                 "evicted": In(evicted_stream(config)).array(collection.evicts),
@@ -127,6 +127,8 @@ class Hierarchy(Hooked):
     parts: int
     #: Kinds of scalar execution that the storage's metadata allow.
     executes: frozenset[Scalar]
+    #: Requests of operands carry their hints.
+    hinted: bool = False
     #: Which ports of the main register file it uses: collectors read that (`operands`), a cache does
     #: (`cached`).
     main_needs: Mapping[str, bool]

@@ -60,20 +60,19 @@ class ResultCache(Hierarchy, ABC):
     ----------
     config : the machine: cache, main register file.
     main : the main register file, `cached`, with `operands`.
-    collection : the collectors. They ask for a uop's operands in the cycle in which it issues, and evict
-        nothing.
+    collection : the collectors. Their requests carry hints, and they evict nothing.
     probe : generate `events`.
 
     Members
     -------
-    those of `warpbank.hdl.hierarchy.ports.HierarchyPorts`. `issue` is the uop whose operands `read` requests
-    in the same cycle. An activated warp gets an empty row. All warps may issue.
+    those of `warpbank.hdl.hierarchy.ports.HierarchyPorts`. An activated warp gets an empty row.
 
     Raises
     ------
     ValueError : other collectors.
     """
 
+    hinted = True
     #: Collectors read the main register file, beside the cache.
     main_needs: Mapping[str, bool] = {"operands": True, "cached": True}
 
@@ -86,10 +85,10 @@ class ResultCache(Hierarchy, ABC):
     def __init__(
         self, config: SmConfig, main: MainRegisterFile, collection: Collection, probe: bool = False
     ) -> None:
-        if collection.evicts or collection.tags > 1:
-            raise ValueError(
-                f"{type(self).__name__} stands under collectors that ask for a uop's operands when it issues."
-            )
+        if collection.evicts:
+            raise ValueError(f"{type(self).__name__} stands under collectors that evict nothing.")
+        if not collection.hinted:
+            raise ValueError(f"{type(self).__name__} needs requests of operands that carry their hints.")
         self._config, self._main, self.collection, self._probe = config, main, collection, probe
         core = config.sub_core
         self._banks, self._entries, self._rows, self._uops = (
@@ -98,7 +97,8 @@ class ResultCache(Hierarchy, ABC):
             core.active_warps,
             collection.entries,
         )
-        self._cache = Arbiter(config, self._uops, probe=probe, cache=True)
+        self._tagged = collection.tags > 1
+        self._cache = Arbiter(config, self._uops, collection.tags, probe, cache=True)
         self._metadata, self._late = main.layout, main.storage.write_delay > 0
         ports = HierarchyPorts(
             config,
@@ -218,9 +218,13 @@ class ResultCache(Hierarchy, ABC):
             request.collector.eq(payload.collector),
             request.slots.eq(found),
             read.valid.eq(asked.valid),
-            read.payload.eq(payload),
+            read.payload.collector.eq(payload.collector),
+            read.payload.warp.eq(payload.warp),
+            read.payload.sources.eq(payload.sources),
             read.payload.source_valid.eq(payload.source_valid & ~found),
         ]
+        if self._tagged:
+            m.d.comb += [request.tag.eq(payload.tag), read.payload.tag.eq(payload.tag)]
         for slot, entry in enumerate(asked.entries):
             m.d.comb += [request.banks[slot].eq(entry), request.rows[slot].eq(asked.offset)]
 
@@ -231,25 +235,27 @@ class ResultCache(Hierarchy, ABC):
         for number, (near, far, delivery) in enumerate(
             zip(self._cache.grant, self._main.deliver, self.deliver, strict=True)
         ):
-            here, slot = Signal(name=f"from_cache_{number}"), Signal.like(near.slot, name=f"slot_{number}")
             entry = Signal.like(near.bank, name=f"entry_{number}")
-            m.d.sync += [here.eq(near.valid), entry.eq(near.bank), slot.eq(near.slot)]
-            cached: list[Value] = [here, slot, kept[entry]]
+            m.d.sync += entry.eq(near.bank)
+            names = ("valid", "slot", *(("tag",) if self._tagged else ()))
+            cached: dict[str, Value] = {}
+            for name in names:
+                granted = getattr(near, name)
+                cached[name] = Signal(len(granted), name=f"from_cache_{name}_{number}")
+                m.d.sync += cached[name].eq(granted)
+            cached["value"] = kept[entry]
             if self._metadata.size:
-                cached.append(known[entry])
+                cached["metadata"] = known[entry]
             for stage in range(self._main.storage.read_delay):
-                ahead, cached = cached, []
-                for name, before in zip(("valid", "slot", "value", "metadata"), ahead, strict=False):
-                    cached.append(Signal(len(before), name=f"cached_{name}_{number}_{stage}"))
-                    m.d.sync += cached[-1].eq(before)
-            comes = cached[0]
-            m.d.comb += [
-                delivery.valid.eq(comes | far.valid),
-                delivery.slot.eq(Mux(comes, cached[1], far.slot)),
-                delivery.value.eq(Mux(comes, cached[2], far.value)),
-            ]
-            if self._metadata.size:
-                m.d.comb += delivery.metadata.as_value().eq(Mux(comes, cached[3], far.metadata.as_value()))
+                ahead, cached = cached, {}
+                for name, before in ahead.items():
+                    cached[name] = Signal(len(before), name=f"cached_{name}_{number}_{stage}")
+                    m.d.sync += cached[name].eq(before)
+            comes = cached.pop("valid")
+            m.d.comb += delivery.valid.eq(comes | far.valid)
+            for name, value in cached.items():
+                port, other = (Value.cast(getattr(each, name)) for each in (delivery, far))
+                m.d.comb += port.eq(Mux(comes, value, other))
 
     # --- Results.
 
@@ -342,7 +348,11 @@ class ResultCache(Hierarchy, ABC):
                 noter.mask.eq(result.payload.mask),
                 noter.part.eq(result.payload.part),
             ]
-            noted.append(Mux(moved, 0, noter.note.as_value()))
+            told = record(self._metadata, name=f"told_{unit}")
+            m.d.comb += told.eq(noter.note)
+            with m.If(moved):  # kept as it is, so that the base says nothing
+                m.d.comb += [told.divergent.eq(0), told.enc.as_value().eq(0), told.full.eq(0)]
+            noted.append(told.as_value())
         rows, found = Array(offer.offset for offer in offers), Array(noted)
         for number, (choice, port) in enumerate(zip(near, self._reads, strict=True)):
             notes = m.submodules[f"cache_notes_{number}"] = memory.Memory(

@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.hierarchy.result_cache import Offer, Operands, ResultCache
 from warpbank.hdl.hierarchy.tags import TagRow
-from warpbank.hdl.interfaces import REGISTER_WIDTH, read_layout
+from warpbank.hdl.interfaces import REGISTER_WIDTH
 from warpbank.hdl.probe import emit
 from warpbank.hdl.round_robin import first_from
 from warpbank.hdl.typed import Record, record
@@ -116,20 +116,16 @@ class Rfc(ResultCache):
     # --- Operands.
 
     def _operands(self, m: Module) -> Operands:
-        valid, last = Signal(name="looks"), Signal.like(self.issue.payload.uop.dead, name="last_reads")
-        asked = record(read_layout(self._config), name="looked_for", reset_less=True)
-        m.d.sync += [
-            valid.eq(self.read.valid),
-            asked.eq(self.read.payload),
-            last.eq(self.issue.payload.uop.dead),
-        ]
+        valid = Signal(name="looks")
+        asked = record(self.read.payload.shape(), name="looked_for", reset_less=True)
+        m.d.sync += [valid.eq(self.read.valid), asked.eq(self.read.payload)]
         row = self._row_of(m, asked.warp, "reader")
         for number, tags in enumerate(self._tags):
             m.d.comb += [
                 tags.look.eq(valid & row[number]),
                 tags.sources.eq(asked.sources),
                 tags.source_valid.eq(asked.source_valid),
-                tags.last.eq(last),
+                tags.last.eq(asked.dead),
                 tags.locked.eq(self._locks[number]),
                 self._comes[number].eq(tags.matched),
             ]

@@ -22,7 +22,7 @@ class SwRfc(ResultCache):
     """
 
     def _operands(self, m: Module) -> Operands:
-        read, near = self.read.payload, self.issue.payload.uop.near
+        read, near = self.read.payload, self.read.payload.near
         row = self._row_of(m, read.warp, "reader")
         entries = [self._entry(source) for source in read.sources]
         asked = [
@@ -35,7 +35,7 @@ class SwRfc(ResultCache):
             value = value | one
         m.d.comb += mask.eq(value)
         m.d.comb += [comes.eq(Mux(row[number], mask, 0)) for number, comes in enumerate(self._comes)]
-        return Operands(self.read.valid, read, self._number(m, row, "row_read"), near[:MAX_SOURCES], entries)
+        return Operands(self.read.valid, read, self._number(m, row, "row_read"), near, entries)
 
     def _entry(self, register: Value) -> Value:
         """The bank of the cache that a register may be in."""

@@ -11,9 +11,10 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.program.hints import Hints
 from warpbank.program.random_programs.intervals import with_prefetches
-from warpbank.program.random_programs.operations import divergent_op, random_trace
+from warpbank.program.random_programs.operations import divergent_op, random_op, random_trace
 from warpbank.program.random_programs.release import with_flags
 from warpbank.program.random_programs.similar import similar_trace
+from warpbank.program.random_programs.strands import STRAND_REGISTERS, Maker, in_strands, with_strands
 from warpbank.program.trace.schema import Trace
 
 #: Random programs that have names, `NAME-SEED`, and what `random_for` takes for them.
@@ -33,22 +34,29 @@ def random_for(
     divergent: bool = False,
 ) -> Trace:
     """A random trace for the scheme. Results always also go to the banks, since nothing is known of their
-    last reads. `divergent`: of short uops on few registers, often on some lanes only (`divergent_op`)."""
-    shape: dict[str, Any] = {"ctas": ctas, "warps": warps, "length": length}
-    if divergent:
-        shape["make"] = divergent_op
+    last reads. `divergent`: of short uops on few registers, often on some lanes only (`divergent_op`).
+
+    For a cache that the compiler manages the uops stand in strands (`in_strands`), and their hints are
+    promises that hold: a result stays out of the banks if the strand writes its register again."""
     units = scheme.units
+    compiled, registers = units.hierarchy.compiled, 12
+    make: Maker = divergent_op if divergent else random_op
+    if compiled:
+        make, registers = in_strands(make), STRAND_REGISTERS
+    shape: dict[str, Any] = {"ctas": ctas, "warps": warps, "length": length, "make": make}
+    shape["registers"] = registers
     trace = similar_trace(seed, **shape) if units.storage.encodes else random_trace(seed, **shape)
-    rng = np.random.default_rng(seed)
-    count = len(trace.code)
-    hints = trace.hints or Hints.none(count)
-    if not units.hierarchy.compiled:  # else hints are promises, and random ones would break them
+    if compiled:
+        trace = with_strands(trace, config.sub_core.cache.registers)
+    else:
+        rng, count = np.random.default_rng(seed), len(trace.code)
         write_back, near = rng.integers(2, 4, count, np.uint8), rng.integers(0, 128, count, np.uint8)
-        hints = replace(hints, write_back=write_back, near=near)
-    trace = replace(trace, hints=hints)
-    if units.hierarchy.active_only:
-        trace = with_prefetches(trace, config.sub_core.cache.registers, seed)
-    return with_flags(trace, seed) if units.mapping.renames else trace
+        trace = replace(
+            trace, hints=replace(trace.hints or Hints.none(count), write_back=write_back, near=near)
+        )
+        if units.hierarchy.active_only:
+            trace = with_prefetches(trace, config.sub_core.cache.registers, seed)
+    return with_flags(trace, seed, registers=registers) if units.mapping.renames else trace
 
 
 @dataclass(frozen=True)

@@ -119,8 +119,8 @@ BENCHES: dict[str, Any] = {
     "two_level": _two_level,
     "instruction_buffers": test_instruction_buffer.lockstep,
     "registers": test_flat.lockstep,
-    "ltrf": lambda machine, seed: ltrf_bench.Bench(machine, seed, plus=False).run(),
-    "ltrf_plus": lambda machine, seed: ltrf_bench.Bench(machine, seed).run(),
+    "ltrf": lambda machine, seed: ltrf_bench.Bench("ltrf", machine, seed).run(),
+    "ltrf_plus": lambda machine, seed: ltrf_bench.Bench("ltrf-plus", machine, seed).run(),
     "rfc": lambda machine, seed: rfc_bench.lockstep("rfc", machine, seed),
     "sw_rfc": lambda machine, seed: rfc_bench.lockstep("sw-rfc", machine, seed),
     "tag_row": lambda overrides, seed: test_rfc.tag_lockstep(

@@ -27,7 +27,7 @@ from amaranth.lib.wiring import In
 from tests.formal.ltrf_harness import ENTRIES, Few, elaborated, short_queues
 from tests.formal.prove import NotInductive, prove
 from tests.formal.test_renaming import PLACES, REGISTERS, Harness, Small, SmallRelease, machine
-from tests.hdl.hierarchy.test_renamed_ltrf import KeepsMoving, MovesDying, ReleasesMoving
+from tests.hdl.hierarchy.test_ltrf import KeepsMoving, MovesDying, ReleasesMoving
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 from warpbank.hdl.interfaces import UNITS, Collection
@@ -108,7 +108,7 @@ class NotHeldBack(Small):
     ("cache", "mapping"), [(Ltrf, NotHeldBack), (MovesDying, Small), (KeepsMoving, Small)]
 )
 def test_mutants_are_not_proved(cache: type[Ltrf], mapping: type[Small], tmp_path: Path) -> None:
-    """They are caught in runs by `tests/hdl/hierarchy/test_renamed_ltrf.py`."""
+    """They are caught in runs by `tests/hdl/hierarchy/test_ltrf.py`."""
     built = Below(cache, mapping)
     with pytest.raises(NotInductive):
         prove(built, built.free, 1, tmp_path, inductive=True)

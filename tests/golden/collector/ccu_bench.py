@@ -61,9 +61,9 @@ class Bench:
     def _done(self, warp: int, register: int) -> None:
         self.done.append((warp, register))
 
-    def read(self, collector: int, slot: int, warp: int, register: int) -> None:
+    def read(self, collector: int, slot: int, uop: TraceUop, register: int) -> None:
         """An operand is requested."""
-        self.requests.append((collector, slot, warp, register))
+        self.requests.append((collector, slot, uop.warp, register))
 
     def accepts(self, unit: int, cycle: int) -> bool:
         """All units always do."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from tests.golden_main import golden_main
+from tests.hdl.bench import make_uop
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record, count
@@ -110,9 +111,9 @@ def operands_behind(sources: int) -> tuple[int, int]:
     while not cache.may_issue:
         cache.step()
     for slot in range(sources):
-        cache.read(0, slot, 0, slot)
+        cache.read(0, slot, make_uop(0, 0), slot)
     cache.step()
-    cache.read(1, 0, 0, 7)
+    cache.read(1, 0, make_uop(0, 1), 7)
     arrived = {collector: cycle for cycle in range(1, 20) for collector, *_ in cache.step()}
     return arrived[1], arrived[0]
 

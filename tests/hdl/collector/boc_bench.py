@@ -111,9 +111,9 @@ class Bench:
         """Any value."""
         return np.array([self.rng.getrandbits(32) for _ in range(self.config.lanes)], np.uint32)
 
-    def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
+    def read(self, collector: int, slot: int, uop: TraceUop, register: int, tag: int = 0) -> None:
         """Golden requests an operand."""
-        self.requested.append((slot, warp, register, tag))
+        self.requested.append((slot, uop.warp, register, tag))
 
     def run(self, cycles: int = 300) -> Bench:
         """Compare every cycle."""

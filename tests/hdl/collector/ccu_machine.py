@@ -114,9 +114,9 @@ class Machine:
         self.reading[uop.warp].update(uop.sources)
         self.next[uop.warp] = self.make(uop.warp)
 
-    def read(self, collector: int, slot: int, warp: int, register: int) -> None:
+    def read(self, collector: int, slot: int, uop: TraceUop, register: int) -> None:
         """Take a request (operand read interface)."""
-        self.requests.append((collector, slot, warp, register))
+        self.requests.append((collector, slot, uop.warp, register))
 
     def read_done(self, warp: int, register: int) -> None:
         """Release an operand (scoreboard release interface)."""

@@ -23,7 +23,7 @@ class Registers:
     def __init__(self) -> None:
         self.requests: list[tuple[int, int]] = []
 
-    def read(self, collector: int, slot: int, warp: int, register: int) -> None:
+    def read(self, collector: int, slot: int, uop: TraceUop, register: int) -> None:
         self.requests.append((collector, slot))
 
 

@@ -1,5 +1,5 @@
-"""The register file cache beside golden's: warps that come and go, PREFETCHes, uops, results when they
-like."""
+"""The register file cache beside golden's, over any mapping and storage: warps that come and go, PREFETCHes,
+uops, results when they like."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import pytest
 
 from tests.golden_main import golden_main
 from tests.hdl.bench import Log, make_uop, seen, simulate, uop_record
+from tests.hdl.hierarchy.mapping_bench import REGISTERS, Direct, Renamed
 from tests.hdl.sub_core_bench import pack
+from tests.similar import similar
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme, parse_scheme
@@ -22,9 +24,6 @@ from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 from warpbank.hdl.interfaces import UNITS
 from warpbank.hdl.registry import HIERARCHIES, build_registers
-
-#: Registers that the warps use.
-REGISTERS = 14
 
 
 def machine(*overrides: str) -> SmConfig:
@@ -81,61 +80,56 @@ class Warp:
 
 class Bench:
     """One run: uops read and write registers of their interval only, as a scoreboard lets them; dead bits are
-    sound.
+    sound. Over a storage that encodes, values compress, metadata of operands is compared, and the scoreboard
+    says what is still to be written.
 
     Parameters
     ----------
+    scheme : with ltrf or ltrf-plus, any mapping and any storage.
     name : of the machine.
     seed : of all choices.
-    plus : LTRF+.
     build : makes the RTL.
+    answers : the scoreboard says so; else registers that leave are compressed all the same.
     """
 
-    def __init__(self, name: str, seed: int, plus: bool = True, build: Any = build_registers) -> None:
+    def __init__(
+        self, scheme: str, name: str, seed: int, build: Any = build_registers, answers: bool = True
+    ) -> None:
         self.rng = random.Random(seed)
-        self.config = config = self._machine(name)
+        chosen = parse_scheme(scheme)
+        hooks = Renamed if chosen.units.mapping.renames else Direct
+        self.config = config = hooks.machine(LTRFS[name])
         self.core = core = config.sub_core
         self.log = Log()
-        self.rtl = build(config, parse_scheme(("ltrf-plus" if plus else "ltrf") + self.storage), True)
+        self.answers = answers
+        self.encodes = chosen.units.storage.encodes
+        self.parts = chosen.units.storage.arguments.get("parts", 1)
+        self.rtl = build(config, chosen, True)
         self.quiet = 0
-        self.model = self._model(plus, lambda warp: bool(self.quiet >> warp & 1))
+        main = golden_main(
+            config, self.log.probe, chosen.mapping, chosen.storage, lambda warp: self.warps[warp].pending
+        )
+        self.mapping: Any = main.mapping
+        self.model = GoldenLtrf(
+            config,
+            main,
+            lambda warp: bool(self.quiet >> warp & 1),
+            self.log.probe,
+            **chosen.units.hierarchy.arguments,
+        )
         self.warps = [Warp() for _ in range(core.warps)]
         self.results: list[deque[TraceUop]] = [deque() for _ in range(UNITS)]
         # By collector, of each slot that waits: warp, register, value.
         self.missing: list[dict[int, tuple[int, int, Value]]] = [{} for _ in range(core.collectors)]
         self.happened: Counter[str] = Counter()
-
-    #: What the scheme has besides, and golden's names of the mapping and the storage.
-    storage = ""
-    mapping, room = "direct", "plain"
-
-    def _machine(self, name: str) -> SmConfig:
-        return LTRFS[name]
-
-    def _edge(self, ctx: Any) -> None:
-        """What follows from a cycle at its end."""
-
-    def _readable(self, number: int) -> int:
-        """Registers of a warp whose content is known."""
-        return self.warps[number].known
-
-    def _destination(self, number: int, free: list[int]) -> tuple[int, int]:
-        """How many registers the warp's uop writes, and the first; all of them are among those that are
-        `free`."""
-        rng = self.rng
-        count, destination = (1, rng.choice(free)) if free and rng.random() < 0.8 else (0, 0)
-        return (2 if count and destination + 1 in free and rng.random() < 0.4 else count), destination
-
-    def _model(self, plus: bool, quiet: Any) -> Any:
-        """Golden's."""
-        main = golden_main(
-            self.config, self.log.probe, self.mapping, self.room, lambda warp: self.warps[warp].pending
-        )
-        return GoldenLtrf(self.config, main, quiet, self.log.probe, liveness=plus)
+        self.hooks = hooks(self)
 
     def value(self) -> Value:
-        """Any value."""
-        return np.array([self.rng.getrandbits(32) for _ in range(self.config.lanes)], np.uint32)
+        """Any value; one that compresses over a storage that encodes."""
+        if not self.encodes:
+            return np.array([self.rng.getrandbits(32) for _ in range(self.config.lanes)], np.uint32)
+        value, _ = similar(self.rng, self.config.lanes)
+        return np.full_like(value, value[0]) if self.rng.random() < 0.3 else value
 
     def run(self, cycles: int = 250) -> Bench:
         """Compare every cycle."""
@@ -149,6 +143,10 @@ class Bench:
 
     async def _cycle(self, ctx: Any, where: str) -> None:
         rtl, model = self.rtl, self.model
+        for asks in rtl.owed:
+            pending = self.warps[ctx.get(asks.warp)].pending
+            ctx.set(asks.pending, self.answers and pending >> ctx.get(asks.register) & 1)
+        self.hooks.begin(ctx, where)
         may_issue, may_activate = model.may_issue, model.may_activate
         assert ctx.get(rtl.may_issue) == may_issue, where
         assert ctx.get(rtl.may_activate) == may_activate, where
@@ -164,7 +162,7 @@ class Bench:
         self._issue(ctx, may_issue & ~gone)
         self._start(ctx)
         self._come_and_go(ctx, may_activate, gone)
-        self._edge(ctx)
+        self.hooks.edge(ctx)
         events = self.log.take()
         here = seen(ctx, rtl.events)
         assert here == sorted([*events, *waits]), f"{where}: {set(here) ^ {*events, *waits}}"
@@ -212,6 +210,7 @@ class Bench:
     def _written(self, uop: TraceUop, register: int, unit: int) -> None:
         warp = self.warps[uop.warp]
         warp.pending &= ~(1 << register)
+        self.hooks.written(unit, uop.warp, register)
         self.happened["partial"] += uop.lane_mask != self.config.lane_mask
         self.happened["inactive"] += warp.waits
         uop.written += 1
@@ -220,6 +219,7 @@ class Bench:
 
     def _deliver(self, ctx: Any, arrived: list[Arrival], where: str) -> None:
         """Operands arrive: golden's, and the newest values."""
+        self.hooks.deliver(ctx, arrived)
         found = {
             number: (ctx.get(port.slot), ctx.get(port.value))
             for number, port in enumerate(self.rtl.deliver)
@@ -230,6 +230,23 @@ class Bench:
             warp, register, expected = self.missing[collector].pop(slot)
             assert pack(value) == pack(expected), f"{where}: R{register} of warp {warp} is old"
             self.warps[warp].reads[register] -= 1
+        if self.encodes:
+            self._metadata(ctx, arrived, where)
+
+    def _metadata(self, ctx: Any, arrived: list[Arrival], where: str) -> None:
+        """What is known of the operands: golden's."""
+        found, expected = {}, {}
+        for number, port in enumerate(self.rtl.deliver):
+            if ctx.get(port.valid):
+                note = ctx.get(port.metadata)
+                base = tuple(note.base[part] for part in range(self.parts))
+                found[number] = (note.divergent, note.enc.as_bits(), note.full, base)
+        for collector, _, _, _, known in arrived:
+            enc = sum(bits << 4 * part for part, bits in enumerate(known.enc))
+            expected[collector] = (known.divergent, enc, known.full, known.base)
+            self.happened["divergent metadata"] += known.divergent
+            self.happened["scalar metadata"] += known.full
+        assert found == expected, where
 
     # --- What issues.
 
@@ -265,12 +282,14 @@ class Bench:
         self.model.prefetch(uop)
 
     def _uop(self, ctx: Any, number: int, collector: int) -> None:
+        if self.hooks.instead(ctx, number, collector):
+            return
         rng, rtl, warp = self.rng, self.rtl, self.warps[number]
         here = [register for register in range(REGISTERS) if (warp.working & ~warp.pending) >> register & 1]
-        sources = [register for register in here if self._readable(number) >> register & 1]
+        sources = [register for register in here if self.hooks.readable(number) >> register & 1]
         sources = rng.sample(sources, min(len(sources), rng.choice((0, 1, 2, 3, 3, 6))))
         free = [register for register in here if not warp.reads[register] and register not in sources]
-        count, destination = self._destination(number, free)
+        count, destination = self.hooks.destination(number, free)
         writes = ((1 << count) - 1) << destination
         whole = warp.known & writes != writes or rng.random() < 0.5
         mask = self.config.lane_mask if whole else rng.randrange(1, self.config.lane_mask + 1)
@@ -313,7 +332,8 @@ class Bench:
         )
         self.model.issue(uop)
         for slot, register in enumerate(sources):
-            self.model.read(collector, slot, number, register)
+            self.model.read(collector, slot, uop, register)
+        self.hooks.issued(number)
 
     # --- Warps.
 
@@ -324,7 +344,7 @@ class Bench:
         starts = [
             number
             for number, warp in enumerate(self.warps)
-            if self._may_start(number) and self.rng.random() < 0.2
+            if warp.idle and self.hooks.may_start(number) and self.rng.random() < 0.2
         ]
         ctx.set(self.rtl.start.warps, sum(1 << number for number in starts))
         ctx.set(self.rtl.start.rows, rows)
@@ -333,18 +353,18 @@ class Bench:
             warp.live, warp.working, warp.known = True, 0, 0
             warp.state = [self.value() for _ in range(REGISTERS)]
             self.model.start(number, number * rows)
+            self.hooks.start(number)
             self.happened["start"] += 1
         self.started = starts
 
-    def _may_start(self, number: int) -> bool:
-        return self.warps[number].idle
-
     def _gone(self) -> int:
         """Active warps that are not any more: they wait, or they have ended."""
+        closing, blocks = self.hooks.closing, self.model.blocks
         return sum(
             1 << number
             for number, warp in enumerate(self.warps)
-            if not warp.waits and self.rng.random() < (0.04 if self.model.blocks[number].complete else 0.005)
+            if not warp.waits
+            and self.rng.random() < (0.3 if closing else 0.04 if blocks[number].complete else 0.005)
         )
 
     def _come_and_go(self, ctx: Any, may_activate: int, gone: int) -> None:
@@ -373,8 +393,15 @@ class Bench:
             self.warps[number].waits = False
             self.model.activate(number)
             self.happened["again"] += self.warps[number].working > 0
+        for number, warp in enumerate(self.warps):
+            if self.hooks.closing and warp.waits and not gone >> number & 1:
+                warp.live = False
 
 
-def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int = 250) -> None:
-    """Every other seed with liveness."""
-    Bench(machine, seed, bool(seed % 2), build).run(cycles)
+def lockstep(
+    machine: str, seed: int, rest: str = "", build: Any = build_registers, cycles: int = 250, **given: Any
+) -> Bench:
+    """Compare every cycle of a run; every other seed with liveness. `rest`: rows that the scheme has
+    besides."""
+    scheme = ("ltrf-plus" if seed % 2 else "ltrf") + rest
+    return Bench(scheme, machine, seed, build, **given).run(cycles)

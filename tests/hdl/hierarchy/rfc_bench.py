@@ -17,7 +17,7 @@ from tests.similar import similar
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
-from warpbank.arch.uop import MAX_SOURCES, MOVE
+from warpbank.arch.uop import MAX_SOURCES, MOVE, TO_BANKS
 from warpbank.golden.hierarchy.rfc import Rfc as GoldenRfc
 from warpbank.golden.hierarchy.sw_rfc import SwRfc as GoldenSwRfc
 from warpbank.golden.interfaces import Arrival
@@ -77,6 +77,7 @@ class Warp:
         self.known = [0] * REGISTERS  # lanes with a value that may be read
         self.pending = self.distant = 0  # registers with a result to come; of these, from far away
         self.written = [0] * REGISTERS  # lanes that an issued uop has written
+        self.aside = 0  # registers whose newest value the compiler has kept out of the banks
         self.packed = 0  # registers that the RTL says are compressed in the banks
         self.reads: Counter[int] = Counter()  # operands to come
         self.state: list[Value] = []
@@ -261,32 +262,30 @@ class Bench:
         assert found == {collector: (slot, pack(value)) for collector, slot, _, value, _ in arrived}, where
         for collector, slot, _, value, _ in arrived:
             uop, register, expected = self.missing[collector].pop(slot)
-            lanes = uop.lane_mask & self.warps[uop.warp].written[register]
+            warp, moves = self.warps[uop.warp], bool(uop.seq & MOVE)
+            lanes = uop.lane_mask & warp.written[register]
+            if moves and warp.aside >> register & 1:
+                lanes = 0  # the move is about what the banks have, which nobody reads any more
             for lane in range(self.config.lanes):
                 if lanes >> lane & 1:
                     assert value[lane] == expected[lane], f"{where}: R{register} of warp {uop.warp} is old"
-            self.warps[uop.warp].reads[register] -= 1
-            if uop.seq & MOVE:
+            warp.reads[register] -= 1
+            if moves:
                 uop.values = [value]
         if self.encodes:
             self._metadata(ctx, arrived, where)
 
     def _metadata(self, ctx: Any, arrived: list[Arrival], where: str) -> None:
-        """What is known of the operands: golden's. The base of a value that is kept as it is means
-        nothing."""
-
-        def told(divergent: bool, enc: int, full: bool, base: tuple[int, ...]) -> tuple[Any, ...]:
-            return divergent, enc, full, base if divergent or enc or full else ()
-
+        """What is known of the operands: golden's."""
         found, expected = {}, {}
         for number, port in enumerate(self.rtl.deliver):
             if ctx.get(port.valid):
                 note = ctx.get(port.metadata)
                 base = tuple(note.base[part] for part in range(self.parts))
-                found[number] = told(note.divergent, note.enc.as_bits(), note.full, base)
+                found[number] = (note.divergent, note.enc.as_bits(), note.full, base)
         for collector, _, _, _, known in arrived:
             enc = sum(bits << 4 * part for part, bits in enumerate(known.enc))
-            expected[collector] = told(known.divergent, enc, known.full, known.base)
+            expected[collector] = (known.divergent, enc, known.full, known.base)
             self.happened["divergent metadata"] += known.divergent
             self.happened["scalar metadata"] += known.full
         assert found == expected, where
@@ -320,7 +319,7 @@ class Bench:
                 warp.known[register] |= lanes
         needed = rng.getrandbits(REGISTERS) & rng.getrandbits(REGISTERS)
         warp.known = [known if needed >> register & 1 else 0 for register, known in enumerate(warp.known)]
-        return self._hinted(self._liveness(found, needed, mask == warp.launched))
+        return self._hinted(self._liveness(found, needed, mask == warp.launched), warp.distant)
 
     def _crowd(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
         """Sources and results: six registers are read at once, and another one then comes to the place of the
@@ -347,12 +346,14 @@ class Bench:
             needed |= _mask(step.sources)
         return found[::-1]
 
-    def _hinted(self, code: list[Instruction]) -> list[Instruction]:
+    def _hinted(self, code: list[Instruction], distant: int) -> list[Instruction]:
         """With the compiler's word: what goes into the cache, and where operands are; or which are read for
-        the last time."""
+        the last time. `distant`: registers whose result may still come from far away where the code
+        begins."""
         if self.software:
+            coming = frozenset(register for register in range(REGISTERS) if distant >> register & 1)
             near, write_back = assign(
-                [instruction.step for instruction in code], self.core.cache.registers, frozenset()
+                [instruction.step for instruction in code], self.core.cache.registers, coming
             )
             return [
                 replace(instruction, near=int(hint), write_back=int(where))
@@ -440,6 +441,9 @@ class Bench:
         warp.seq += 1
         warp.distant |= _mask(step.written) if step.distant else 0
         self._send(ctx, uop, collector)
+        written = _mask(step.written)
+        aside = self.software and code.near >> MAX_SOURCES & 1 and not code.write_back & TO_BANKS
+        warp.aside = warp.aside | written if aside else warp.aside & ~(0 if uop.part else written)
         for register, value in zip(step.written, uop.values, strict=True):
             warp.state[register] = merge(warp.state[register], value, lanes)
             warp.written[register] |= lanes
@@ -464,11 +468,13 @@ class Bench:
                 "warp": uop.warp,
                 "source_valid": record["source_valid"],
                 "sources": record["sources"],
+                "dead": uop.dead,
+                "near": uop.near & (1 << MAX_SOURCES) - 1,
             },
         )
         self.model.issue(uop)
         for slot, register in enumerate(uop.sources):
-            self.model.read(collector, slot, uop.warp, register)
+            self.model.read(collector, slot, uop, register)
 
     # --- Warps.
 
@@ -481,7 +487,9 @@ class Bench:
         ctx.set(self.rtl.start.warps, sum(1 << number for number in self.started))
         ctx.set(self.rtl.start.rows, rows)
         for number in self.started:
+            packed = self.warps[number].packed  # of the slot: the banks keep what its last warp left
             warp = self.warps[number] = Warp(self.rng.randrange(1, self.config.lane_mask + 1))
+            warp.packed = packed
             warp.live, warp.state = True, [self.value() for _ in range(REGISTERS)]
             warp.code.extend(self._block(warp))
             self.model.start(number, number * rows)

@@ -102,7 +102,7 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
                 },
             )
             for slot, register in enumerate(sources):
-                model.read(collector, slot, warp, register)
+                model.read(collector, slot, make_uop(warp, 0), register)
             missing[collector] = len(sources)
 
     simulate(rtl, bench)

@@ -1,4 +1,5 @@
-"""The register file cache moves, reads, writes and frees what golden's does, values included."""
+"""The register file cache over every mapping and storage moves, reads, writes and frees what golden's does,
+values and their metadata included."""
 
 from __future__ import annotations
 
@@ -6,51 +7,73 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from amaranth.hdl import Mux
+from amaranth.hdl import Const, Mux
 from hypothesis import given, settings, strategies
 
 from tests.hdl.bench import FEW, SEEDS, fails, make_uop, simulate, uop_record
-from tests.hdl.hierarchy.ltrf_bench import LTRFS, Bench, lockstep, with_unit
+from tests.hdl.hierarchy.ltrf_bench import LTRFS, lockstep, with_unit
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
+from warpbank.hdl.interfaces import UNITS
+from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.probe import event_ports
 from warpbank.hdl.registry import build_registers
 
+#: Mappings and storages, as a scheme string names them behind the cache.
+MAPPINGS = ("", "+renaming")
+STORAGES = ("", "+gscalar", "+gscalar-half", "+bdi")
+RESTS = tuple(mapping + storage for mapping in MAPPINGS for storage in STORAGES)
 
-@settings(FEW, max_examples=4)
+
+@pytest.mark.parametrize("rest", RESTS)
+@settings(FEW, max_examples=2)
 @given(machine=strategies.sampled_from(list(LTRFS)), seed=SEEDS)
-def test_equals_golden(machine: str, seed: int) -> None:
-    lockstep(machine, seed, cycles=120)
+def test_equals_golden(rest: str, machine: str, seed: int) -> None:
+    lockstep(machine, seed, rest, cycles=120)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("machine", LTRFS)
-def test_more_seeds(machine: str, seed: int) -> None:
-    lockstep(machine, seed, cycles=400)
+@pytest.mark.parametrize("rest", RESTS)
+def test_more_seeds(rest: str, machine: str, seed: int) -> None:
+    lockstep(machine, seed, rest, cycles=600 if "renaming" in rest else 400)
 
 
-def test_what_matters_happens() -> None:
+#: What happens on every machine, whatever mapping and storage there are.
+MOVES = ["cache_fill", "write_back", "cache_write", "write", "stall", "again", "partial", "inactive"]
+#: Rest of the scheme -> machines and seeds, their cycles, and what happens in them; odd seeds have liveness.
+HAPPENINGS: dict[str, tuple[list[tuple[str, int]], int, list[str]]] = {
+    "": (
+        [("fast", 3), ("slow", 2)],
+        300,
+        [*MOVES, "prefetch", "row_free", "cache_grant", "start", "waits for a move"],
+    ),
+    "+gscalar": (
+        [("fast", 3), ("fast", 4)],
+        300,
+        [*MOVES, "array_read", "array_write", "divergent metadata", "scalar metadata"],
+    ),
+    "+renaming": (
+        [("slow", 0), ("one", 1)],
+        400,
+        [
+            *("fetch", "write_back", "cache_write", "write", "map", "unmap", "lookup", "unwritten"),
+            *("lacking", "pbr", "again", "held back", "moving at a launch"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("rest", HAPPENINGS)
+def test_what_matters_happens(rest: str) -> None:
+    runs, cycles, names = HAPPENINGS[rest]
     happened: Counter[str] = Counter()
-    for machine, plus in (("fast", True), ("slow", False)):
-        happened += Bench(machine, 3, plus).run(300).happened
-    for name in (
-        "prefetch",
-        "cache_fill",
-        "write_back",
-        "cache_write",
-        "write",
-        "row_free",
-        "cache_grant",
-        "start",
-        "stall",
-        "again",
-        "partial",
-        "inactive",
-        "waits for a move",
-    ):
-        assert happened[name] >= 2, f"{name} happened {happened[name]} times"
+    for machine, seed in runs:
+        happened += lockstep(machine, seed, rest, cycles=cycles).happened
+    few = {name: happened[name] for name in names if happened[name] < (1 if rest == "+renaming" else 2)}
+    assert not few
     assert not happened["interval_read"]
 
 
@@ -112,8 +135,8 @@ def with_blocks(blocks: type[WarpControlBlocks]) -> Any:
 
 
 @pytest.mark.parametrize("blocks", [KeepsValidBits, LosesAPlace, TwiceInACycle, Early])
-def test_mutants_are_caught(blocks: type[WarpControlBlocks]) -> None:
-    assert fails(lambda seed: lockstep("fast", seed, with_blocks(blocks)))
+def test_mutants_of_the_control_blocks_are_caught(blocks: type[WarpControlBlocks]) -> None:
+    assert fails(lambda seed: lockstep("fast", seed, build=with_blocks(blocks)))
 
 
 class OutOfTurn(Ltrf):
@@ -125,8 +148,100 @@ class OutOfTurn(Ltrf):
             m.d.comb += offer.valid.eq(writer.valid & ~find.placed)
 
 
-def test_a_mutant_of_the_cache_is_caught() -> None:
-    assert fails(lambda seed: lockstep("slow", seed, with_unit(OutOfTurn)))
+class IgnoresPart(Ltrf):
+    """A result on some lanes is noted as if it were whole."""
+
+    def _describe(self, m: Any) -> None:
+        super()._describe(m)
+        for number in range(UNITS):
+            m.d.comb += getattr(m.submodules, f"noter_{number}").part.eq(0)
+
+
+class OldNotes(Ltrf):
+    """The note of a register is not replaced when a result comes into the cache."""
+
+    def _keep_metadata(self, m: Any) -> None:
+        super()._keep_metadata(m)
+        for _, port in self._notes:
+            m.d.comb += port.en.eq(0)
+
+
+class Recompresses(Ltrf):
+    """A register that leaves does not take its note along."""
+
+    def _keep_metadata(self, m: Any) -> None:
+        super()._keep_metadata(m)
+        for told in self._main.given:
+            m.d.comb += told.as_value().eq(0)
+
+
+class ReleasesMoving(Release):
+    """A register is released although it is on its way."""
+
+    def _movers(self, warp: Any) -> list[Any]:
+        return []
+
+
+class KeepsZeros(Ltrf):
+    """A register that comes without being carried gets no zeros."""
+
+    def _write_cache(self, m: Any) -> None:
+        super()._write_cache(m)
+        for cleared, port in zip(self._cleared, self._cache_ports, strict=True):
+            with m.If(cleared):
+                m.d.comb += port.en.eq(0)
+
+
+class MovesDying(Ltrf):
+    """A register that is about to be released is carried like others."""
+
+    def _has_content(self, number: int) -> Any:
+        mapped = self._main.mapping.mapped
+        return mapped[len(mapped) - len(self._main.mapping.content) + number]
+
+
+class KeepsMoving(Ltrf):
+    """What is on its way at a launch goes on."""
+
+    def _warps(self, m: Any) -> None:
+        super()._warps(m)
+        m.d.comb += self.engine.forget.eq(0)
+
+
+class KeepsNotes(Ltrf):
+    """Zeros that come into the cache are noted as what was there before."""
+
+    def _keep_metadata(self, m: Any) -> None:
+        cleared, self._cleared = self._cleared, Const(0, self._entries)
+        super()._keep_metadata(m)
+        self._cleared = cleared
+
+
+@pytest.mark.parametrize(
+    ("unit", "machine", "rest"),
+    [
+        (OutOfTurn, "slow", ""),
+        *((unit, "fast", "+gscalar") for unit in (IgnoresPart, OldNotes, Recompresses)),
+        *((unit, "slow", "+renaming") for unit in (KeepsZeros, MovesDying)),
+        (KeepsNotes, "fast", "+renaming+gscalar"),
+    ],
+)
+def test_mutants_of_the_cache_are_caught(unit: Any, machine: str, rest: str) -> None:
+    assert fails(lambda seed: lockstep(machine, seed, rest, with_unit(unit)))
+
+
+def test_what_goes_on_after_a_launch_is_caught() -> None:
+    assert fails(lambda seed: lockstep("one", seed + 1, "+renaming", with_unit(KeepsMoving), 400), seeds=4)
+
+
+def test_a_release_on_the_way_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("warpbank.hdl.mapping.renaming.Renaming.release_class", ReleasesMoving)
+    assert fails(lambda seed: lockstep("slow", seed, "+renaming", cycles=400), seeds=2)
+
+
+@pytest.mark.parametrize("storage", STORAGES[1:])
+def test_a_register_that_is_still_to_be_written_is_kept_as_it_is(storage: str) -> None:
+    assert fails(lambda seed: lockstep("fast", seed, storage, answers=False))
 
 
 def interval_reads(build: Any) -> int:

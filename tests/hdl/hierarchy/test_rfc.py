@@ -191,13 +191,16 @@ def test_a_buffer_mutant_is_caught() -> None:
     assert fails(lambda seed: buffer_lockstep(seed, forgets))
 
 
-def test_collectors_that_ask_after_the_issue_are_refused() -> None:
-    with pytest.raises(ValueError, match="cannot work: a bypassing collector asks for a uop's operands when"):
-        parse_scheme("rfc+bow")
+def test_collectors_that_keep_results_are_refused() -> None:
+    with pytest.raises(ValueError, match="cannot work: results fill rfc's cache, and with bow-wb and bow-wr"):
+        parse_scheme("rfc+bow-wb")
+    with pytest.raises(ValueError, match="cannot work: the compiler says where a value is"):
+        parse_scheme("sw-rfc+bow-wr")
+    assert parse_scheme("rfc+bow").hierarchy == "rfc"
     with pytest.raises(ValueError, match="cannot work: a uop has one near bit per operand"):
         parse_scheme("sw-rfc+malekeh")
     assert parse_scheme("sw-rfc+ccu-lru-gto").collector == "ccu_lru"
     bypassing = replace(parse_scheme("rfc"), collector="boc", private_collectors=True)
-    with pytest.raises(ValueError, match="Rfc stands under collectors that ask for a uop's operands when it"):
+    with pytest.raises(ValueError, match="Rfc stands under collectors that evict nothing"):
         build_registers(bypassing.machine(preset("tiny")), bypassing, False)
     assert build_registers(preset("tiny"), parse_scheme("rfc"), False)

@@ -146,7 +146,7 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
                 },
             )
             for slot, register in enumerate(sources):
-                model.read(collector, slot, warp, register)
+                model.read(collector, slot, make_uop(warp, 0), register)
             left[collector] = len(sources)
             reading[collector] = {(warp, register) for register in sources}
 
