@@ -14,12 +14,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
 from warpbank.program.accelsim import read_accelsim
+from warpbank.program.executed import executed_kernels
+from warpbank.program.hint_passes import with_hints
 from warpbank.program.trace.spool import LIMIT
 
 #: Warps of a thread block, and thread blocks.
@@ -56,7 +59,9 @@ def synthetic(instructions: int) -> Iterator[str]:
         yield "#END_TB"
 
 
-def measure(file: Path, run: bool, limit: int = LIMIT) -> tuple[int, float, float, int]:
+def measure(
+    file: Path, run: bool, limit: int = LIMIT, scheme: str = "baseline"
+) -> tuple[int, float, float, int]:
     """Measure a trace: its instructions, seconds of CPU to read it and to run it on golden, and the most
     memory this process has had, in bytes.
 
@@ -65,24 +70,30 @@ def measure(file: Path, run: bool, limit: int = LIMIT) -> tuple[int, float, floa
     file : the trace.
     run : run it, too.
     limit : bytes of each array that may stay in memory (`warpbank.program.accelsim.read_accelsim`).
+    scheme : the register file, whose compiler passes count as reading.
     """
+    config, chosen = preset("turing"), parse_scheme(scheme)
     started = time.process_time()
     trace = read_accelsim([file], limit=limit)
+    count = trace.warp_instructions
+    trace = with_hints(trace, chosen.hints, config, partial(executed_kernels, trace))
     read = time.process_time()
     if run:
-        simulate(trace, preset("turing"), parse_scheme("baseline"), check_operands=False)
+        simulate(trace, config, chosen, check_operands=False)
     done = time.process_time()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return trace.warp_instructions, read - started, done - read, peak
+    return count, read - started, done - read, peak
 
 
-def apart(instructions: int, run: bool = True, limit: int = LIMIT) -> tuple[int, float, float, int]:
+def apart(
+    instructions: int, run: bool = True, limit: int = LIMIT, scheme: str = "baseline"
+) -> tuple[int, float, float, int]:
     """`measure` of a synthetic trace in a process of its own, whose memory nothing else has touched."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernel-1.traceg"
         with file.open("w") as out:
             out.writelines(line + "\n" for line in synthetic(instructions))
-        code = f"from bench.traces import *; print(*measure(Path({str(file)!r}), {run}, {limit}))"
+        code = f"from bench.traces import *; print(*measure(Path({str(file)!r}), {run}, {limit}, {scheme!r}))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     count, read, ran, peak = done.stdout.split()
     return int(count), float(read), float(ran), int(peak)
@@ -93,10 +104,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("instructions", type=int, nargs="+")
     parser.add_argument("--read-only", action="store_true", help="do not run the trace")
+    parser.add_argument("--scheme", default="baseline", help="register file")
     chosen = parser.parse_args()
     print("instructions  read s  run s  peak MB")
     for wanted in chosen.instructions:
-        count, read, ran, peak = apart(wanted, not chosen.read_only)
+        count, read, ran, peak = apart(wanted, not chosen.read_only, scheme=chosen.scheme)
         print(f"{count:12,}  {read:6.1f}  {ran:5.1f}  {peak / 1e6:7.1f}", flush=True)
 
 

@@ -13,11 +13,17 @@ from warpbank.program.isa import Kernel
 from warpbank.program.lowering import lower
 from warpbank.program.options import DEFAULT_OPTIONS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.program.ptx.ast import Module
+from warpbank.program.textures import NO_TEXTURES, Bindings
 from warpbank.program.verify import verify
 
 
 def compile_kernel(
-    module: Module, entry: str, options: CompileOptions = DEFAULT_OPTIONS, *, allocate: bool = True
+    module: Module,
+    entry: str,
+    options: CompileOptions = DEFAULT_OPTIONS,
+    *,
+    allocate: bool = True,
+    textures: Bindings = NO_TEXTURES,
 ) -> Kernel:
     """Machine code of one kernel.
 
@@ -26,20 +32,26 @@ def compile_kernel(
     module, entry : the parsed PTX and the name of the `.entry`.
     options : what a user may choose of the compiler.
     allocate : give registers; False leaves virtual ones, for tests and for looking at.
+    textures : the textures that the kernel may read.
 
     Raises
     ------
     PtxError : the kernel cannot be lowered.
     WarpbankError : `options.max_registers` is too few for an instruction.
     """
-    return compile_with_report(module, entry, options, allocate=allocate)[0]
+    return compile_with_report(module, entry, options, allocate=allocate, textures=textures)[0]
 
 
 def compile_with_report(
-    module: Module, entry: str, options: CompileOptions = DEFAULT_OPTIONS, *, allocate: bool = True
+    module: Module,
+    entry: str,
+    options: CompileOptions = DEFAULT_OPTIONS,
+    *,
+    allocate: bool = True,
+    textures: Bindings = NO_TEXTURES,
 ) -> tuple[Kernel, AllocationReport]:
     """Machine code of one kernel, and the report of its allocation (nothing if it was not run)."""
-    return finish(lower(module, entry), options, allocate=allocate)
+    return finish(lower(module, entry, textures=textures), options, allocate=allocate)
 
 
 def finish(

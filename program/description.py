@@ -17,6 +17,7 @@ from warpbank.program.errors import LaunchError
 from warpbank.program.launch import Argument, Expected, Job, Launch, Pointer
 from warpbank.program.ptx.ast import Function, Module, Variable
 from warpbank.program.ptx.parser import parse
+from warpbank.program.texture_tables import read_textures, texture_problem, unused_texture
 from warpbank.program.toml_table import Table
 
 #: What every CUDA device allows: CTAs of a grid, threads of a CTA along x, y and z, and threads of a CTA in
@@ -24,6 +25,8 @@ from warpbank.program.toml_table import Table
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)
 MAX_THREADS = 1024
+#: Bytes of shared memory of a CTA on the GPU that has most of it (sm_90).
+MAX_SHARED = 232448
 
 
 def load_job(ptx: Path, launch: Path | None = None) -> Job:
@@ -51,8 +54,11 @@ def load_job(ptx: Path, launch: Path | None = None) -> Job:
     except tomllib.TOMLDecodeError as error:
         raise LaunchError(f"{path}: this is not TOML: {error}") from None
     module = parse(text, str(ptx))
-    job = _Reader(top, path.parent, module).job(ptx.stem, text, str(ptx))
-    problem = _problem(job, module)
+    try:
+        job = _Reader(top, path.parent, module).job(ptx.stem, text, str(ptx))
+    except MemoryError:
+        raise LaunchError(f"{path}: the buffers take more memory than there is here") from None
+    problem = _problem(job, module) or unused_texture(job, module)
     if problem:
         raise LaunchError(f"{path}: {problem}")
     return job
@@ -102,12 +108,13 @@ class _Reader:
         buffers = self._arrays("buffers")
         symbols = self._symbols()
         expected = self._expected(buffers)
+        textures = read_textures(top, buffers, self.module)
         entries = top.take("launch", (list,), required=True)
         top.done()
         if not entries:
             top.fail("launch", "there is no launch; write at least one [[launch]]")
         launches = [self._launch(top.child(f"launch[{index}]", entry)) for index, entry in enumerate(entries)]
-        return Job(name, "custom", text, path, buffers, launches, expected, symbols)
+        return Job(name, "custom", text, path, buffers, launches, expected, symbols, textures)
 
     def _arrays(self, key: str) -> dict[str, np.ndarray]:
         """`[buffers.NAME]` or `[symbols.NAME]`."""
@@ -196,8 +203,8 @@ class _Reader:
         return x, y, z
 
     def _argument(self, table: Table, key: str, value: Any, parameter: Variable) -> Argument:
-        """One argument: "buffer", "buffer+16", a number of the parameter's type, { f32 = 1.5 } or { bytes =
-        "00 ff" }."""
+        """One argument: "buffer", "buffer+16", "texture", a number of the parameter's type, { f32 = 1.5 } or
+        { bytes = "00 ff" }."""
         if isinstance(value, str):
             buffer, plus, offset = value.partition("+")
             if plus and not re.fullmatch(r"\s*\d+\s*", offset):
@@ -279,6 +286,9 @@ def _problem(job: Job, module: Module) -> str:
                 f"symbols.{name}: the content has {value.nbytes} bytes, but the variable has only "
                 f"{variable.size}"
             )
+    problem = texture_problem(job)
+    if problem:
+        return problem
     for index, launch in enumerate(job.launches):
         problem = _launch_problem(job, launch, module)
         if problem:
@@ -311,8 +321,11 @@ def _launch_problem(job: Job, launch: Launch, module: Module) -> str:
             f"block: {list(launch.block)} has {threads} threads; {launch.entry} allows {prod(most)} by "
             ".maxntid"
         )
-    if launch.dynamic_shared < 0:
-        return f"shared: {launch.dynamic_shared} bytes of shared memory cannot be; give 0 or more"
+    if not 0 <= launch.dynamic_shared <= MAX_SHARED:
+        return (
+            f"shared: {launch.dynamic_shared} bytes of shared memory cannot be; give 0 to {MAX_SHARED}, what "
+            "the largest GPU has"
+        )
     if len(launch.args) != len(function.parameters):
         return f"args: {_wrong_count(len(launch.args), function)}"
     for index, (argument, parameter) in enumerate(zip(launch.args, function.parameters, strict=True)):
@@ -324,12 +337,19 @@ def _launch_problem(job: Job, launch: Launch, module: Module) -> str:
 
 def _argument_problem(job: Job, argument: Argument, parameter: Variable) -> str:
     what = f"parameter {parameter.name} is .{parameter.type} of {parameter.size} bytes"
+    if parameter.type == "texref" and not (isinstance(argument, str) and argument in job.textures):
+        return f"{what}, and takes the name of a texture; the textures are {_list(job.textures)}"
+    if isinstance(argument, str) and argument in job.textures:
+        if parameter.size == 8 and parameter.type[0] != "f":
+            return ""
+        return f"{what}, and cannot take the handle of texture {argument!r}, an integer of 8 bytes"
     if isinstance(argument, str):
         argument = Pointer(argument)
     if isinstance(argument, Pointer):
         buffer = job.buffers.get(argument.buffer)
         if buffer is None:
-            return f"there is no buffer {argument.buffer!r}; the buffers are {_list(job.buffers)}"
+            textures = f", the textures {_list(job.textures)}" if job.textures else ""
+            return f"there is no buffer {argument.buffer!r}; the buffers are {_list(job.buffers)}{textures}"
         if not 0 <= argument.offset <= buffer.nbytes:
             return (
                 f"offset {argument.offset} is outside buffer {argument.buffer!r}, which has {buffer.nbytes} "

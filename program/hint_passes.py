@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from warpbank.program.release.insertion import insert_flags, release_all
 from warpbank.program.reuse import near_hints
 from warpbank.program.scalar import fresh_hints, scalar_hints
 from warpbank.program.strand_cache import strand_cache_hints
+from warpbank.program.trace.batches import in_batches
 from warpbank.program.trace.schema import Trace
 from warpbank.program.write_back import write_back_hints
 
@@ -75,11 +77,10 @@ def with_hints(
     # Last, since it puts instructions behind those that the other hints are for.
     for name, rule in RULES.items():
         if name in wanted:
-            annotated = insert_prefetches(
-                annotated, form_all(kernels(), config.sub_core.cache.registers, rule)
-            )
+            intervals = form_all(kernels(), config.sub_core.cache.registers, rule)
+            annotated = in_batches(annotated, partial(insert_prefetches, intervals=intervals))
     if "release" in wanted:
         made = kernels()
         release = release_all(made, exemptions(made, trace, config))
-        annotated = without_pir(insert_flags(annotated, release))
+        annotated = in_batches(annotated, lambda part: without_pir(insert_flags(part, release)))
     return annotated

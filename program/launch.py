@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +17,9 @@ class Pointer:
     offset: int = 0
 
 
-#: A kernel argument: a buffer's name or a `Pointer` (passed as a 64-bit device address), a numpy scalar (its
-#: dtype must have the size of the PTX parameter), or raw bytes (a structure passed by value).
+#: A kernel argument: a buffer's name or a `Pointer` (passed as a 64-bit device address), a texture's name
+#: (passed as a 64-bit handle), a numpy scalar (its dtype must have the size of the PTX parameter), or raw
+#: bytes (a structure passed by value).
 Argument = str | Pointer | np.generic | bytes
 
 
@@ -52,6 +55,59 @@ class Expected:
     atol: float = 0.0
 
 
+class Border(StrEnum):
+    """Addressing mode of a texture: what a coordinate outside of it reads."""
+
+    CLAMP = "clamp"  # the nearest texel
+    ZERO = "border"  # zeros, and no access to memory
+    WRAP = "wrap"  # the texture repeats; normalised coordinates only
+
+
+@dataclass(frozen=True)
+class Texture:
+    """A texture on a buffer in global memory, read by point sampling.
+
+    Parameters
+    ----------
+    buffer : name of the buffer.
+    dtype : type of an element: an integer of 8, 16 or 32 bits, f16 or f32.
+    channels : elements of a texel: 1, 2 or 4.
+    width, height : texels of a row, and rows; height 0 makes a texture of one dimension.
+    pitch : bytes from one row to the next.
+    offset : bytes from the buffer's start to the first texel.
+    borders : addressing mode of x and y.
+    normalized : coordinates run from 0 to 1.
+    fractions : integers of 8 and 16 bits are read as f32: unsigned ones from 0 to 1, signed ones from -1 to
+        1.
+    """
+
+    buffer: str
+    dtype: np.dtype[Any]
+    channels: int
+    width: int
+    height: int = 0
+    pitch: int = 0
+    offset: int = 0
+    borders: tuple[Border, Border] = (Border.CLAMP, Border.CLAMP)
+    normalized: bool = False
+    fractions: bool = False
+
+    @property
+    def texel_bytes(self) -> int:
+        """Bytes of a texel."""
+        return self.dtype.itemsize * self.channels
+
+    @property
+    def dimensions(self) -> int:
+        """Number of coordinates: 1 or 2."""
+        return 2 if self.height else 1
+
+    @property
+    def end(self) -> int:
+        """Bytes of the buffer up to the end of the last texel."""
+        return self.offset + max(self.height - 1, 0) * self.pitch + self.width * self.texel_bytes
+
+
 @dataclass
 class Job:
     """A PTX module, the device buffers, and the launches that run on them, one after the other.
@@ -66,6 +122,7 @@ class Job:
     expected : what some buffers must hold at the end.
     symbols : initial contents of module-scope `.const`/`.global` variables that the host fills
         (cudaMemcpyToSymbol).
+    textures : textures on the buffers, by the name of a `.texref` variable of the PTX or of an argument.
     """
 
     name: str
@@ -76,3 +133,4 @@ class Job:
     launches: list[Launch]
     expected: dict[str, Expected] = field(default_factory=dict)
     symbols: dict[str, np.ndarray] = field(default_factory=dict)
+    textures: dict[str, Texture] = field(default_factory=dict)

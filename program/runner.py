@@ -23,6 +23,7 @@ from warpbank.program.isa import Kernel
 from warpbank.program.launch import Job
 from warpbank.program.options import CompileOptions
 from warpbank.program.ptx.parser import parse
+from warpbank.program.textures import bindings
 from warpbank.program.trace.schema import SCHEMA_VERSION, Trace
 
 
@@ -48,7 +49,12 @@ def compile_job(job: Job, options: Options = Options()) -> dict[str, Kernel]:
     module = parse(job.ptx, job.ptx_path)
     check_job(job, module)
     entries = dict.fromkeys(launch.entry for launch in job.launches)
-    return {entry: compile_kernel(module, entry, options, allocate=options.allocate) for entry in entries}
+    return {
+        entry: compile_kernel(
+            module, entry, options, allocate=options.allocate, textures=bindings(job, entry)
+        )
+        for entry in entries
+    }
 
 
 def execute(job: Job, options: Options = Options(), *, trace: bool = False) -> emulator.Execution:
@@ -120,6 +126,8 @@ def job_key(job: Job, options: Options) -> str:
         add_array(name, array)
     for name, array in job.symbols.items():
         add_array(name, array)
+    for name, texture in job.textures.items():
+        add(name, texture)
     for name, expected in job.expected.items():
         add_array(name, expected.value)
         add(expected.rtol, expected.atol)

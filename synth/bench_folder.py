@@ -6,6 +6,7 @@ What is in the folder needs cocotb and a simulator, nothing else.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any
@@ -17,12 +18,14 @@ from warpbank.arch.units import UNITS
 from warpbank.program.errors import WarpbankError
 from warpbank.synth import netlist
 from warpbank.synth.export import verilog
+from warpbank.synth.replay import CYCLES, RESETS, recorded
+from warpbank.synth.units import UNITS as ALL
 from warpbank.synth.units import find, make
 
 #: Kinds of benches.
 KINDS = ("cocotb",)
-#: Units that have a bench, and which module of `warpbank.synth.benches` it is.
-BENCHES: dict[str, str] = {
+#: Units with a bench of their own, and which module of `warpbank.synth.benches` it is.
+OWN: dict[str, str] = {
     "sm": "sm",
     **{unit.exported: "collectors" for unit in UNITS["collector"].values() if unit.exported},
     "warp_control_blocks": "warp_control_blocks",
@@ -34,7 +37,11 @@ BENCHES: dict[str, str] = {
     "renaming_table": "renaming_table",
     "renaming_table_1k": "renaming_table",
 }
+#: Units and their benches: those without one of their own play recorded traffic.
+BENCHES: dict[str, str] = {unit: OWN.get(unit, "replay") for unit in (*ALL, *OWN)}
 _PACKAGE = "warpbank.synth.benches"
+#: A memory in Verilog as Yosys writes it.
+_MEMORY = re.compile(r"^  reg (?:\[\d+:\d+\] )?(?:\\\S+|\w+) ?\[\d+:\d+\];", re.MULTILINE)
 
 
 def folder(
@@ -58,28 +65,48 @@ def folder(
 
     Raises
     ------
-    WarpbankError : unknown kind or unit, a unit without a bench, a configuration that cannot be built, Yosys
-        missing.
+    WarpbankError : unknown kind or unit, a unit or scheme that a bench would show nothing of, a configuration
+        that cannot be built, Yosys missing.
     """
     if bench not in KINDS:
         raise WarpbankError(unknown("kind of bench", bench, KINDS))
     what = find(unit).what
-    if unit not in BENCHES:
-        raise WarpbankError(f"unit {unit} has no bench of its own; these have one: {', '.join(BENCHES)}")
     component = make(unit, config, scheme, probe=probe)
     text = verilog(unit, component, config, scheme, extensions)
     if unit == "sm" and (needs := _needs(component)):
         raise WarpbankError(f"the bench of the SM has no program for scheme {scheme.name}: it needs {needs}")
     test = f"test_{unit}"
+    replayed = BENCHES[unit] == "replay"
+    # Elaborated once more: a component is simulated or exported, not both.
+    traffic = (
+        {"vectors.json": _traffic(unit, make(unit, config, scheme, probe=probe), text)} if replayed else {}
+    )
     return {
         f"{unit}.v": text,
         "unit.json": _described(component, config),
+        **traffic,
         "protocol.py": _source("protocol"),
         f"{test}.py": _source(BENCHES[unit]),
         "run.py": _source("run").replace("NAME_OF_UNIT", unit),
-        f"{unit}.core": _CORE.replace("UNIT", unit).replace("WHAT", json.dumps(what)),
-        "README.md": _README.replace("UNIT", unit).replace("WHAT", what),
+        f"{unit}.core": _CORE.replace("UNIT", unit)
+        .replace("WHAT", json.dumps(what))
+        .replace("TRAFFIC", _TRAFFIC if replayed else ""),
+        "README.md": _README.replace("HOW", _REPLAYED if replayed else _DRIVEN)
+        .replace("UNIT", unit)
+        .replace("WHAT", what),
     }
+
+
+def _traffic(unit: str, component: Any, verilog: str) -> str:
+    """Recorded traffic, a cycle a line. A reset in mid-flight does not go with memories: it leaves the word
+    that a port has read, which Amaranth's simulator clears."""
+    rows = recorded(component, resets=() if _MEMORY.search(verilog) else RESETS)
+    if all(row["outputs"] == rows[0]["outputs"] for row in rows):
+        raise WarpbankError(
+            f"the outputs of {unit} do not change in {CYCLES} cycles of random traffic on this machine, so "
+            "that a bench would show nothing; set fields that make it act sooner, such as an interval"
+        )
+    return "[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows) + "\n]\n"
 
 
 def _needs(component: Any) -> str:
@@ -143,7 +170,7 @@ filesets:
       - test_UNIT.py: {file_type: user, copyto: test_UNIT.py}
       - protocol.py: {file_type: user, copyto: protocol.py}
       - unit.json: {file_type: user, copyto: unit.json}
-
+TRAFFIC
 scripts:
   bench:
     cmd: [python3, run.py]
@@ -170,6 +197,13 @@ targets:
       pre_run: [bench]
 """
 
+_TRAFFIC = "      - vectors.json: {file_type: user, copyto: vectors.json}\n"
+
+_DRIVEN = """`test_UNIT.py` drives the unit by the protocol of its ports and compares it with a reference that
+it carries: it shares nothing with the model that the RTL was written from."""
+_REPLAYED = """`test_UNIT.py` plays `vectors.json`: random inputs, and what the unit's RTL answered to them in
+Amaranth's simulator, bit by bit. It shows that the Verilog is that RTL, in your simulator."""
+
 _README = """# UNIT
 
 WHAT. `UNIT.v` says at its top how it was made, and what its ports are.
@@ -179,8 +213,7 @@ WHAT. `UNIT.v` says at its top how it was made, and what its ports are.
     python run.py --sim verilator  # Verilator 5.036 or later
     python run.py --waves --seed 7
 
-`test_UNIT.py` drives the unit by the protocol of its ports and compares it with a reference that it carries:
-it shares nothing with the model that the RTL was written from. A test fails if its coverage is not reached.
+HOW A test fails if its coverage is not reached.
 `run.py` ends with exit code 1 if a test fails. Results, logs and waves are in `build/`.
 
 FuseSoC 2.4, where cocotb is installed: `fusesoc --cores-root . run --target=sim warpbank:units:UNIT` (or

@@ -10,16 +10,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from warpbank.program.errors import PtxError
+from warpbank.program.launch import Texture
 from warpbank.program.lowering import lower
 from warpbank.program.ptx.parser import parse
+from warpbank.program.textures import Bindings
 
 PAGE = Path(__file__).parents[1] / "docs" / "ptx.md"
 BEGIN, END = "<!-- begin: PTX features -->\n", "<!-- end: PTX features -->\n"
 _BODY = """.version 8.8
 .target sm_100
 .address_size 64
-.global .texref tex0; .global .surfref surf0; .extern .func vprintf(.param .b64 a, .param .b64 b);
+.global .texref tex0; .global .texref tex1; .global .samplerref smp0; .global .surfref surf0;
+.extern .func vprintf(.param .b64 a, .param .b64 b);
 .func (.param .b32 r) callee(.param .b32 a) {{ st.param.b32 [r], 1; ret; }}
 .visible .entry k(.param .u64 p) {{
 .reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<40>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .f64 %d<9>;
@@ -44,11 +49,24 @@ FEATURES: tuple[tuple[str, str, str], ...] = (
     ("1.0", "arithmetic of 16, 32 and 64 bits, f32 and f64", "mad.lo.s64 %rd1, %rd2, %rd3, %rd4;"),
     ("1.0", "loads and stores of every space and vector", "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];"),
     ("1.0", "`bar.sync`", "bar.sync 0;"),
+    ("1.0", "textures on linear memory: `tex.1d`", "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tex0, {%r1}];"),
     (
         "1.0",
-        "textures `tex.1d`, `tex.2d`, `tex.3d`",
-        "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tex0, {%r1}];",
+        "textures on linear memory: `tex.2d`",
+        "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [tex1, {%f1, %f2}];",
     ),
+    ("1.0", "textures `tex.3d`", "tex.3d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [tex1, {%f1, %f2, %f3, %f4}];"),
+    ("1.5", "samplers of their own", "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [tex1, smp0, {%f1, %f2}];"),
+    ("1.5", "`txq` of width and height", "txq.width.b32 %r1, [tex0];"),
+    ("2.3", "arrays of textures", "tex.a1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tex0, {%r1, %r2}];"),
+    ("3.0", "cubes of textures", "tex.cube.v4.f32.f32 {%f1, %f2, %f3, %f4}, [tex1, {%f1, %f2, %f3, %f4}];"),
+    (
+        "3.1",
+        "textures with levels of detail",
+        "tex.level.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [tex1, {%f1, %f2}], %f5;",
+    ),
+    ("2.2", "`tld4`", "tld4.r.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [tex1, {%f1, %f2}];"),
+    ("3.1", "texture objects in registers", "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];"),
     ("1.1", "atomics in global memory", "atom.global.add.u32 %r1, [%rd1], %r2;"),
     ("1.2", "carries `add.cc`, `subc`", "add.cc.u32 %r1, %r2, %r3;"),
     ("1.2", "atomics in shared memory, of 64 bits", "atom.shared.cas.b64 %rd1, [tile], %rd2, %rd3;"),
@@ -137,13 +155,23 @@ FEATURES: tuple[tuple[str, str, str], ...] = (
 )
 
 
+#: Textures that the probes read.
+_TEXTURES = Bindings(
+    {
+        "tex0": Texture("x", np.dtype("f4"), 1, 64),
+        "tex1": Texture("x", np.dtype("f4"), 1, 8, 8, 32),
+        "object": Texture("x", np.dtype("f4"), 1, 64),
+    }
+)
+
+
 def refusal(probe: str) -> str:
     """Why a probe is refused; empty if it is lowered."""
     text = _BODY.format(probe=probe)
     if not probe:  # the one feature that is no instruction
         text = text.replace(".address_size 64", ".address_size 32")
     try:
-        lower(parse(text, "probe.ptx"), "k")
+        lower(parse(text, "probe.ptx"), "k", textures=_TEXTURES)
     except PtxError as error:
         why = str(error).partition(": ")[2]
         return why.partition("': ")[2] or why

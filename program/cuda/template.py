@@ -10,6 +10,7 @@ from pathlib import Path
 
 from warpbank.program.cuda.names import find, plain_name, source_name
 from warpbank.program.ptx.ast import Function, Module, Variable
+from warpbank.program.texture_tables import texture_variables
 
 #: Element types of launch descriptions, by what C++ calls them.
 _ELEMENTS: Mapping[str, str] = {
@@ -54,6 +55,8 @@ def launch_template(module: Module, file: str, source: str = "") -> str:
     buffers: list[str] = []
     launches: list[str] = []
     taken: set[str] = set()
+    for texture in texture_variables(module):
+        _texture(plain_name(texture), buffers, taken)
     for kernel in kernels:
         parameters = _parameters(kernel, known)
         arguments = [
@@ -140,6 +143,8 @@ def _argument(variable: Variable, parameter: _Parameter, buffers: list[str], tak
         buffers += ["", f"[buffers.{name}]", f'type = "{element}"{unknown}']
         buffers += ["shape = 1024  # complete: the number of elements", f"{content}  # complete: the content"]
         return f'"{name}"'
+    if parameter.type == "cudaTextureObject_t" or variable.type == "texref":
+        return f'"{_texture(parameter.name, buffers, taken)}"'
     if variable.type[0] == "f":
         return "1.0"
     if parameter.type in ("float", "double") and variable.type[0] == "b":
@@ -149,9 +154,25 @@ def _argument(variable: Variable, parameter: _Parameter, buffers: list[str], tak
     return f'{{ bytes = "{" ".join(["00"] * variable.size)}" }}'
 
 
+def _texture(name: str, buffers: list[str], taken: set[str]) -> str:
+    """A texture and the buffer that it lies in; the texture's name."""
+    while name in taken:
+        name += "_"
+    data = f"{name}_data"
+    while data in taken:
+        data += "_"
+    taken |= {name, data}
+    buffers += ["", f"[buffers.{data}]", 'type = "f32"  # complete: the elements\' type']
+    buffers += ["shape = 1024  # complete: the number of elements", "arange = true  # complete: the content"]
+    buffers += ["", f"[textures.{name}]  # complete: channels, width, height, pitch", f'buffer = "{data}"']
+    return name
+
+
 def _comment(parameter: _Parameter) -> str:
     if parameter.pointer:
         return "a buffer"
+    if parameter.type == "cudaTextureObject_t":
+        return "a texture"
     return f"complete: {parameter.type} {parameter.name}".replace("  ", " ")
 
 

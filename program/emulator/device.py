@@ -20,6 +20,7 @@ from warpbank.program.isa import (
     Parameter,
 )
 from warpbank.program.launch import Argument, Job, Launch, Pointer
+from warpbank.program.textures import handle
 
 #: Buffers start at multiples of this, as cudaMalloc's do, and at least this far from the end of the one
 #: before.
@@ -75,7 +76,14 @@ class Device:
         shared = max((shared_size(k, launch) for launch, k in launched), default=0)
         self.local_at = _round_up(self.shared_at + shared, 128)
         local = max((_warps(launch) * _round_up(k.local_bytes, 4) * 32 for launch, k in launched), default=0)
-        words = np.zeros(_round_up(self.local_at + local, 16) // 4 + 64, np.uint32)
+        size = _round_up(self.local_at + local, 16)
+        try:
+            words = np.zeros(size // 4 + 64, np.uint32)
+        except MemoryError:
+            raise LaunchError(
+                f"{job.ptx_path}: buffers, variables, shared and local memory take {size} bytes together, "
+                "more than there is here."
+            ) from None
         self.words, self.bytes = words, words.view(np.uint8)
         self.limits = np.array([(r.start, r.end) for r in self.regions], np.int64).reshape(-1, 2)
         for name, array in job.buffers.items():
@@ -162,6 +170,9 @@ class Device:
             bank[parameter.offset : parameter.offset + parameter.size] = content
         for name, slot in kernel.global_slots.items():
             struct.pack_into("<Q", bank, slot, self._symbol(name))
+        for name, slot in kernel.texture_slots.items():
+            texture = self.job.textures[name]
+            struct.pack_into("<Q", bank, slot, self.address[texture.buffer] + texture.offset)
         for offset, name, addend in kernel.constant_relocations:
             struct.pack_into("<Q", bank, offset, (self._symbol(name) + addend) % 2**64)
         for name, array in self.job.symbols.items():
@@ -173,7 +184,9 @@ class Device:
 
     def _argument(self, kernel: Kernel, parameter: Parameter, argument: Argument) -> bytes:
         """Bytes of one argument."""
-        if isinstance(argument, str):
+        if isinstance(argument, str) and argument in self.job.textures:
+            argument = np.uint64(handle(self.job.textures, argument))
+        elif isinstance(argument, str):
             argument = Pointer(argument)
         if isinstance(argument, Pointer):
             if argument.buffer not in self.address:

@@ -49,6 +49,7 @@ from warpbank.program.isa.windows import (
     GLOBAL_BASE,
     LOCAL_WINDOW,
     SHARED_WINDOW,
+    TEXTURE_WINDOW,
     WINDOW_SIZE,
 )
 
@@ -70,6 +71,7 @@ __all__ = [
     "SHF_RIGHT_CLAMP",
     "SHF_RIGHT_LO64",
     "SHF_RIGHT_WRAP",
+    "TEXTURE_WINDOW",
     "VIRTUAL",
     "VIRTUAL_PREDICATE",
     "WINDOW_SIZE",

@@ -129,6 +129,8 @@ class Kernel:
     parameters : in order.
     globals : module-scope variables in global memory. Their addresses are known only at load time: code
         refers to one by reading the 8-byte constant-bank slot `global_slots[name]`, which the loader fills.
+    texture_slots : textures that the code reads: name -> the 8-byte constant-bank slot into which the loader
+        writes the address of the first texel.
     constant_relocations : (constant-bank offset, global variable, addend) of addresses that the loader writes
         there.
     symbols : .const variables that the host may fill: name -> (constant-bank offset, size).
@@ -149,6 +151,7 @@ class Kernel:
     parameters: list[Parameter] = field(default_factory=list)
     globals: dict[str, GlobalVariable] = field(default_factory=dict)
     global_slots: dict[str, int] = field(default_factory=dict)
+    texture_slots: dict[str, int] = field(default_factory=dict)
     constant_relocations: list[tuple[int, str, int]] = field(default_factory=list)
     symbols: dict[str, tuple[int, int]] = field(default_factory=dict)
     required_block: tuple[int, int, int] | None = None

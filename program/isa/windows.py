@@ -13,6 +13,7 @@ SHARED_WINDOW = 0x1_0000_0000
 LOCAL_WINDOW = 0x2_0000_0000
 CONST_WINDOW = 0x3_0000_0000
 CODE_WINDOW = 0x4_0000_0000  # addresses of functions: numbers to compare, with no memory behind them
+TEXTURE_WINDOW = 0x5_0000_0000  # handles of textures: numbers of that kind too
 WINDOW_SIZE = 0x1_0000_0000
 #: First device address of global memory.
 GLOBAL_BASE = 0x10_0000_0000

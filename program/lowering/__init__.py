@@ -18,6 +18,7 @@ from warpbank.program.lowering import (  # noqa: F401 (each registers its opcode
     moves,
     staging,
     tensor,
+    texture,
     wmma,
 )
 from warpbank.program.lowering.addresses import check_addresses
@@ -26,11 +27,12 @@ from warpbank.program.lowering.context import Context
 from warpbank.program.lowering.driver import finish_kernel, lower_body
 from warpbank.program.lowering.layout import Layout
 from warpbank.program.ptx.ast import Module
+from warpbank.program.textures import NO_TEXTURES, Bindings
 
 __all__ = ["lower"]
 
 
-def lower(module: Module, entry: str, *, optimize: bool = True) -> Kernel:
+def lower(module: Module, entry: str, *, optimize: bool = True, textures: Bindings = NO_TEXTURES) -> Kernel:
     """Machine code of one kernel.
 
     Parameters
@@ -38,6 +40,7 @@ def lower(module: Module, entry: str, *, optimize: bool = True) -> Kernel:
     module : as parsed.
     entry : name of the `.entry`.
     optimize : clean the code up; off, it is a word-by-word image of the PTX.
+    textures : the textures that the kernel may read; their sizes and types become part of its code.
 
     Raises
     ------
@@ -56,7 +59,7 @@ def lower(module: Module, entry: str, *, optimize: bool = True) -> Kernel:
     if required:
         x, y, z = (*required, 1, 1)[:3]
         kernel.required_block = (x, y, z)
-    ctx = Context(Layout(module, function, kernel))
+    ctx = Context(Layout(module, function, kernel, textures))
     lower_body(ctx, function)
     finish_kernel(ctx)
     clean(kernel, optimize=optimize)

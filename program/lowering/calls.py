@@ -53,13 +53,13 @@ def call(ctx: Context, form: Form) -> None:
         form.refuse(
             f"{name!r} takes {len(callee.parameters)} arguments and gives {len(callee.returns)} results"
         )
-    behind = _branch_around(ctx)
+    behind = branch_around(ctx)
     _inline(ctx, form, operand, callee)
     if behind is not None:
         ctx.start_block(behind)
 
 
-def _branch_around(ctx: Context) -> str | None:
+def branch_around(ctx: Context) -> str | None:
     """Branches around a guarded call; the label behind it, or None if there is no guard."""
     guard = ctx.guard
     if guard is None:
@@ -86,7 +86,7 @@ def _call_pointer(ctx: Context, form: Form, operand: Call, pointer: Register) ->
             "address"
         )
     address = word(ctx.value(pointer, TYPES["b64"]), 0)
-    guarded = _branch_around(ctx)
+    guarded = branch_around(ctx)
     behind = ctx.fresh_label("called")
     for callee in inlined:
         other = ctx.temp_predicate()

@@ -339,6 +339,12 @@ class Context:
                 self.form.refuse(f"the address of function {name!r} has 64 bits")
             return Imm(function_address(self.layout.module, name) + offset, 2)
         variable = self.layout.module.variables.get(name)
+        if variable is not None and variable.type == "texref":
+            if self.form.opcode != "mov":
+                self.form.refuse(f"{name!r} is a .texref, which has no content: read it with tex")
+            if name not in self.layout.textures.textures:
+                self.form.refuse(unbound(name))
+            return Imm(self.layout.textures.handle(name), width)
         if variable is None or variable.space != "global":
             self.form.refuse(f"{name!r} has no address here")
         slot = Const(self.layout.global_slot(name, self.line), 2)
@@ -389,6 +395,11 @@ class Context:
         made = self.temp()
         self.emit(Op.S2R, made, aux=int(sreg), volatile=sreg in _TIMERS)
         return made
+
+
+def unbound(name: str) -> str:
+    """Advice about a texture variable that the job binds to no buffer."""
+    return f"no buffer is bound to the texture {name!r}: write [textures.{name}] in the launch description"
 
 
 def float_to_double(bits: int) -> int:

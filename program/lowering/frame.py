@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from warpbank.program.errors import PtxError
 from warpbank.program.isa import Kernel, Reg
-from warpbank.program.lowering.layout import addressed, align_up, vectors_of
+from warpbank.program.lowering.layout import OPAQUE, addressed, align_up, vectors_of
 from warpbank.program.lowering.types import TYPES
 from warpbank.program.ptx.ast import Function, Instruction, Variable
 
@@ -152,9 +152,9 @@ class Frame:
 
     def make_buffer(self, variable: Variable) -> Buffer:
         """Room for a .param variable: registers, or local memory if its address is taken."""
-        if variable.type in ("texref", "samplerref", "surfref"):
-            why = f"textures are not supported: parameter {variable.name!r} is a .{variable.type}"
-            raise PtxError(self.path, variable.line, why)
+        if variable.type in OPAQUE:
+            what = f"parameter {variable.name!r} of a function is a .{variable.type}, which is not supported"
+            raise PtxError(self.path, variable.line, f"{what}: {OPAQUE[variable.type]}")
         if variable.name in self.addressed:
             return Buffer(variable.size, variable.align, [], self.allocate(variable))
         words: list[Reg] = []

@@ -26,12 +26,17 @@ from warpbank.program.ptx.ast import (
     Variable,
     Vector,
 )
+from warpbank.program.textures import NO_TEXTURES, Bindings
 
 #: Constant memory that a kernel can see: 64 KiB of .const variables, as on a GPU, and room for parameters and
 #: addresses.
 CONSTANT_BYTES = 0x12000
-#: Opaque types of texture and surface handles.
-_OPAQUE = ("texref", "samplerref", "surfref")
+#: Opaque types of textures and surfaces, and what there is instead where one is refused.
+OPAQUE = {
+    "texref": "pass a texture object, which is a .u64, or take a handle with mov",
+    "samplerref": "a texture has its addressing mode from the launch description",
+    "surfref": "pass a pointer to global memory, and use ld and st",
+}
 
 
 def align_up(value: int, alignment: int) -> int:
@@ -86,6 +91,7 @@ class Layout:
     ----------
     module, entry : the file and the kernel.
     kernel : its memory fields are filled in.
+    textures : the textures that the kernel may read.
 
     Attributes
     ----------
@@ -94,10 +100,13 @@ class Layout:
         .shared and .param of the entry.
     """
 
-    def __init__(self, module: Module, entry: Function, kernel: Kernel) -> None:
+    def __init__(
+        self, module: Module, entry: Function, kernel: Kernel, textures: Bindings = NO_TEXTURES
+    ) -> None:
         self.module = module
         self.entry = entry
         self.kernel = kernel
+        self.textures = textures
         self.functions = reachable(module, entry)
         self.offsets: dict[tuple[str, str], int] = {}
         self._end = CONST_PARAMETERS
@@ -120,12 +129,9 @@ class Layout:
 
     def _parameters(self) -> None:
         for parameter in self.entry.parameters:
-            if parameter.type in _OPAQUE:
-                what = (
-                    f"parameter {parameter.name!r} is a .{parameter.type}; pass a pointer to global memory "
-                    "instead"
-                )
-                raise self._error(parameter.line, f"textures are not supported: {what}")
+            if parameter.type in OPAQUE and parameter.type != "texref":
+                what = f"parameter {parameter.name!r} is a .{parameter.type}, which is not supported"
+                raise self._error(parameter.line, f"{what}: {OPAQUE[parameter.type]}")
             offset = self._place(
                 parameter.size, parameter.align, parameter.line, f"parameter {parameter.name!r}"
             )
@@ -203,11 +209,9 @@ class Layout:
         if name in self.kernel.global_slots:
             return self.kernel.global_slots[name]
         variable = self.module.variables[name]
-        if variable.type in _OPAQUE:
-            raise self._error(
-                line,
-                f"textures are not supported: {name!r} is a .{variable.type}; read global memory instead",
-            )
+        if variable.type in OPAQUE:
+            what = f"{name!r} is a .{variable.type}, which is not supported here"
+            raise self._error(line, f"{what}: {OPAQUE[variable.type]}")
         if variable.external and variable.init is None and variable.size == 0:
             raise self._error(
                 line, f"{name!r} is only declared (.extern): the file that defines it is needed"
@@ -221,6 +225,14 @@ class Layout:
         for _, symbol, _ in relocations:
             self.global_slot(symbol, line)
         return slot
+
+    def texture_slot(self, name: str, line: int) -> int:
+        """The constant-bank slot that holds the address of a texture's first texel."""
+        if name not in self.kernel.texture_slots:
+            slot = self._place(8, 8, line, f"the address of texture {name!r}")
+            self.kernel.constants.extend(bytes(self._end - len(self.kernel.constants)))
+            self.kernel.texture_slots[name] = slot
+        return self.kernel.texture_slots[name]
 
     def _initial(self, variable: Variable, relocations: list[tuple[int, str, int]]) -> bytes:
         """A variable's initial bytes with every address filled in that is known now; the others go to

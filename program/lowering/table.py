@@ -43,9 +43,7 @@ def lowers(*opcodes: str, in_place: bool = False) -> Callable[[Handler], Handler
 
 #: Opcodes that are known and refused: the clause says what there is instead.
 REFUSED: dict[str, str] = {
-    **dict.fromkeys(
-        ("tex", "tld4", "txq"), "textures are not supported: read the data from global memory with ld.global"
-    ),
+    "tld4": "gathers of four texels are not supported: read them one by one with tex.2d",
     **dict.fromkeys(
         ("suld", "sust", "sured", "suq", "istypep"),
         "surfaces are not supported: use global memory with ld and st",

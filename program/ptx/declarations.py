@@ -73,8 +73,10 @@ def variables(cursor: Cursor, external: bool, rename: Callable[[str], str] = str
         cursor.integer("a constant bank number")
         cursor.expect("]", "the constant bank number")
     shape = _shape(cursor)
+    if space == "tex":  # .tex .u32 name: a texture of PTX 1.x
+        space, shape = "global", replace(shape, type="texref")
     while True:
-        yield _variable(cursor, "global" if space == "tex" else space, shape, external, rename)
+        yield _variable(cursor, space, shape, external, rename)
         if not cursor.accept(","):
             break
     cursor.expect(";", "the declaration")

@@ -86,14 +86,16 @@ class OnBoard(Elaboratable):
         return m
 
 
-def check(board: str, divide: int = 1) -> None:
-    """Check a board and its clock; raises BoardError if the board is unknown, a package is missing, or the
-    clock cannot be divided so."""
+def check(board: str, divide: int = 1, *, packages: bool = True) -> None:
+    """Check a board, its clock and, unless `packages` is false, what a bitstream is made with.
+
+    Raises BoardError if the board is unknown, the clock cannot be divided so, or a package is missing.
+    """
     if board not in BOARDS:
         raise BoardError(f"there is no board {board!r}; boards are {', '.join(BOARDS)}.")
     if divide < 1 or divide & (divide - 1):
         raise BoardError(f"the board's clock is divided by a power of two, such as 2, not by {divide}.")
-    for package, name in _PACKAGES.items():
+    for package, name in _PACKAGES.items() if packages else ():
         if importlib.util.find_spec(package) is None:
             raise BoardError(f"the package {name} is not installed; {_INSTALL}")
 

@@ -17,6 +17,7 @@ from tests.cli.command import warpbank
         (["btree"], "takes 4 warps"),
         (["bfs", "--scheme", "ltrf"], "inserts instructions"),
         (["bfs", "--board", "ice40", "--output", "x"], "boards are ulx3s-85f"),
+        (["bfs", "--board", "ice40"], "boards are ulx3s-85f"),
         (["bfs", "--divide", "3", "--output", "x"], "divided by a power of two"),
         (["bfs", "--set", "sub_core.execute.fma.latency=2"], "FMA takes 4 cycles"),
         (["bfs", "--set", "sub_core.bank=2"], "Did you mean banks"),

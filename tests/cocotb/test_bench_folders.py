@@ -15,15 +15,18 @@ import pytest
 import yaml
 
 from tests.cli.command import warpbank
-from warpbank.arch.config import preset
+from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.program.errors import WarpbankError
 from warpbank.sim.engines import toolchain
-from warpbank.synth.bench_folder import BENCHES, folder
+from warpbank.synth.bench_folder import BENCHES, OWN, folder
+from warpbank.synth.units import UNITS
 
 TINY, BASELINE = preset("tiny"), parse_scheme("baseline")
+#: A machine on which the waiting time changes soon.
+SOON = with_overrides(TINY, ["sub_core.collector.sthld_interval=16"])
 #: Units of the default suite: a few seconds each in Icarus.
-QUICK = ("address_allocation", "compressor_half", "decompressor", "sm")
+QUICK = ("address_allocation", "compressor_half", "decompressor", "gto", "lfsr", "sm")
 
 needs_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs iverilog")
 
@@ -32,7 +35,8 @@ def written(unit: str, where: Path, scheme: str = "baseline") -> Path:
     """The folder of a unit."""
     found = where / unit
     found.mkdir()
-    for name, text in folder(unit, TINY, parse_scheme(scheme), bench="cocotb").items():
+    config = SOON if unit == "sthld" else TINY
+    for name, text in folder(unit, config, parse_scheme(scheme), bench="cocotb").items():
         (found / name).write_text(text)
     return found
 
@@ -79,7 +83,7 @@ def test_sm_of_other_schemes(scheme: str, tmp_path: Path) -> None:
 @needs_icarus
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(2, 6))
-@pytest.mark.parametrize("unit", [unit for unit in BENCHES if not unit.startswith("boc")])
+@pytest.mark.parametrize("unit", [unit for unit in OWN if not unit.startswith("boc")])
 def test_seeds(unit: str, seed: int, tmp_path: Path) -> None:
     done = ran(written(unit, tmp_path), "--seed", str(seed))
     assert done.returncode == 0, done.stdout[-3000:]
@@ -93,6 +97,8 @@ MUTANTS: dict[str, tuple[str, str]] = {
     "renaming_table": (r"mapped__0 & \(~ dropped_0\)", "mapped__0"),
     "warp_control_blocks": (r"assign read_last = ", "assign read_last = 256'h0 & "),
     "ccu": (r"assign refused = ", "assign refused = ~ "),
+    "gto": (r"if \(rst\) older_3 <= 8'h07", "if (rst) older_3 <= 8'h0f"),
+    "lfsr": (r" \^ ", " | "),
     "sm": (r"(assign ready = here & first & \(~ fenced\)) & \(~ blocked\)", r"\1"),
 }
 
@@ -135,7 +141,12 @@ def test_the_page_on_the_sm(tmp_path: Path) -> None:
     assert found == stated
 
 
-@pytest.mark.parametrize("unit", ["compressor", "sm"])
+def test_every_unit_has_a_bench() -> None:
+    assert set(UNITS) <= set(BENCHES)
+    assert set(BENCHES.values()) == {*OWN.values(), "replay"}
+
+
+@pytest.mark.parametrize("unit", ["compressor", "lfsr", "sm"])
 def test_imports(unit: str, tmp_path: Path) -> None:
     """cocotb, the standard library, and one another."""
     for path in written(unit, tmp_path).glob("*.py"):
@@ -149,16 +160,17 @@ def test_imports(unit: str, tmp_path: Path) -> None:
                     assert top in (*sys.stdlib_module_names, "cocotb", "cocotb_tools", "protocol"), name
 
 
-def test_core_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unit", ["decompressor", "lfsr"])
+def test_core_file(unit: str, tmp_path: Path) -> None:
     """FuseSoC's description names files that are there, and copies all that the bench's script needs."""
-    where = written("decompressor", tmp_path)
-    text = (where / "decompressor.core").read_text()
+    where = written(unit, tmp_path)
+    text = (where / f"{unit}.core").read_text()
     assert text.startswith("CAPI=2:\n")
     core = yaml.safe_load(text.partition("\n")[2])
     files = [name for fileset in core["filesets"].values() for entry in fileset["files"] for name in entry]
     assert all((where / name).is_file() for name in files)
     sim = core["targets"]["sim"]
-    assert sim["toplevel"] == "decompressor"
+    assert sim["toplevel"] == unit
     (script,) = sim["hooks"]["pre_run"]
     assert core["scripts"][script]["cmd"] == ["python3", "run.py"]
     copied = {
@@ -168,7 +180,7 @@ def test_core_file(tmp_path: Path) -> None:
         for name, said in entry.items()
         if said["copyto"] == name
     }
-    assert copied == {path.name for path in where.iterdir()} - {"decompressor.core", "README.md"}
+    assert copied == {path.name for path in where.iterdir()} - {f"{unit}.core", "README.md"}
 
 
 def test_command(tmp_path: Path) -> None:
@@ -191,10 +203,7 @@ def test_command(tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (["decompressor", "--with-bench", "uvm", "-o", "d"], "Unknown kind of bench 'uvm'. Known: cocotb."),
-        (
-            ["gto", "--with-bench", "cocotb", "-o", "d"],
-            "unit gto has no bench of its own; these have one: sm, ocu,",
-        ),
+        (["sthld", "--with-bench", "cocotb", "-o", "d"], "outputs of sthld do not change in 200 cycles"),
         (["decompresor", "--with-bench", "cocotb", "-o", "d"], "Did you mean decompressor"),
         (
             ["decompressor", "--with-bench", "cocotb", "-o", "d.v"],

@@ -81,6 +81,10 @@ class Gpu:
 
     def run(self, job: Job) -> dict[str, np.ndarray]:
         """Executes all launches and returns the final buffers."""
+        if job.textures:
+            raise GpuError(
+                "a job with textures is not run on a GPU here: they are bound in the emulator alone"
+            )
         driver = self.driver
         module = self._do(driver.cuModuleLoadData, pin_rounding(job.ptx).encode() + b"\0")
         addresses: dict[str, Any] = {}

@@ -13,7 +13,7 @@ import pytest
 from warpbank import workloads
 from warpbank.program.description import check_job, load_job
 from warpbank.program.errors import LaunchError, PtxError
-from warpbank.program.launch import Expected, Job, Launch, Pointer
+from warpbank.program.launch import Border, Expected, Job, Launch, Pointer, Texture
 from warpbank.program.ptx.parser import parse
 
 ROOT = Path(__file__).parents[2]
@@ -65,10 +65,113 @@ def test_the_page_shows_the_example() -> None:
     assert tomllib.loads(shown.group(1))
 
 
+def test_byte_order_marks(tmp_path: Path) -> None:
+    """Editors of Windows put one before UTF-8."""
+    for suffix in (".ptx", ".toml"):
+        text = SAXPY.with_suffix(suffix).read_text()
+        (tmp_path / f"marked{suffix}").write_text(text, encoding="utf-8-sig")
+    marked, plain = load_job(tmp_path / "marked.ptx"), load_job(SAXPY)
+    assert (marked.ptx, marked.launches) == (plain.ptx, plain.launches)
+
+
 def test_another_description_and_another_name(tmp_path: Path) -> None:
     other = tmp_path / "other.toml"
     other.write_text('name = "mine"\n' + SAXPY.with_suffix(".toml").read_text())
     assert load_job(SAXPY, other).name == "mine"
+
+
+TEXTURES = """
+[buffers.image]
+type = "u8"
+shape = 400
+arange = true
+[textures.t]
+buffer = "image"
+"""
+READER = """\
+.version 7.8
+.target sm_75
+.address_size 64
+.global .texref _ZN5space7paletteE;
+.visible .entry k(.param .u64 object, .param .f32 a) { ret; }
+"""
+READS = '[[launch]]\ngrid = 1\nblock = 32\nargs = ["t", 1.5]\n'
+
+
+def test_textures(load) -> None:
+    plain = load(TEXTURES + READS, READER).textures["t"]
+    assert plain == Texture("image", np.dtype("u1"), 1, 400, borders=(Border.ZERO, Border.ZERO))
+    keys = 'type = "s16"\nchannels = 2\nwidth = 5\nheight = 6\npitch = 32\noffset = 8\nnormalized = true\n'
+    keys += 'address = ["wrap", "border"]\nread = "normalized"\nfilter = "point"\n'
+    full = load(TEXTURES + keys + READS, READER).textures["t"]
+    borders = (Border.WRAP, Border.ZERO)
+    assert full == Texture("image", np.dtype("i2"), 2, 5, 6, 32, 8, borders, True, True)
+    flat = load(TEXTURES + "width = 20\nheight = 10\n" + READS, READER).textures["t"]
+    assert (flat.pitch, flat.borders) == (20, (Border.CLAMP, Border.CLAMP))
+    named = load(TEXTURES.replace("textures.t", "textures.palette") + READS.replace('"t"', "7"), READER)
+    assert list(named.textures) == ["_ZN5space7paletteE"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("chanels = 2", "did you mean 'channels'?"),
+        ("channels = 3", r"textures\.t\.channels: must be 1, 2 or 4, and is 3"),
+        ("channels = -1", r"textures\.t\.channels: must be 1, 2 or 4"),
+        ('type = "f64"', r"textures\.t\.type: f64 cannot be an element; the types are u8, s8, u16"),
+        ('filter = "linear"', "interpolate in the kernel"),
+        ('filter = "cubic"', "must be 'point', not 'cubic'"),
+        ('address = "clmap"', r"must be 'clamp' or 'border' or 'wrap', not 'clmap'; did you mean 'clamp'\?"),
+        ('address = "wrap"', "without them CUDA clamps: write clamp"),
+        ('address = ["clamp", "clamp", "clamp"]', "a list of two, for x and y"),
+        ("address = [1]", "must be 'clamp' or 'border' or 'wrap', not 1"),
+        ('read = "fraction"', "must be 'element' or 'normalized', not 'fraction'"),
+        ('read = "normalized"\ntype = "f32"', "integers of 8 and 16 bits, not for f32"),
+        ("width = 401", "the texture ends at byte 401, but buffer 'image' has 400 bytes"),
+        ("width = 0", "width: must be 1 to 134217728, and is 0"),
+        ("width = 1000000000000", "width: must be 1 to 134217728"),
+        ("pitch = 8", "without 'height' there is one row"),
+        ("height = 2", "the key 'width' is missing"),
+        ("width = 8\nheight = 0", "height: must be at least 1"),
+        ("width = 8\nheight = 70000", "height: must be 1 to 65000"),
+        ("width = 200000\nheight = 1", "width: must be 1 to 131072"),
+        ("width = 8\nheight = 2\npitch = 7", "at least the 8 of a row, and is 7"),
+        ("width = 8\nheight = 2\npitch = 9000000", "pitch: must be 1 to 2097120"),
+        ('type = "u16"\nwidth = 8\nheight = 2\npitch = 17', "a multiple of the 2 bytes of a texel"),
+        ("offset = -1", "offset: must be a multiple of the 1 bytes of a texel, and is -1"),
+        ("offset = 500", "width: must be 1 to"),
+    ],
+)
+def test_mistakes_in_textures(load, keys: str, message: str) -> None:
+    with pytest.raises(LaunchError, match=message) as caught:
+        load(TEXTURES + keys + "\n" + READS, READER)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            'buffer = "image"',
+            'buffer = "imge"',
+            r"textures\.t\.buffer: there is no buffer 'imge'; the buffers are image",
+        ),
+        ('buffer = "image"\n', "", "the key 'buffer' is missing"),
+        ("[textures.t]", "[textures.image]", "a buffer has this name too"),
+        (
+            '"t", 1.5',
+            "0, 1.5",
+            "no launch passes it, and it is no .texref variable of the PTX; those are _ZN5space",
+        ),
+        ('"t", 1.5', '"t", "t"', "cannot take the handle of texture 't', an integer of 8 bytes"),
+        ('"t", 1.5', '"s", 1.5', "there is no buffer 's'; the buffers are image, the textures t"),
+    ],
+)
+def test_textures_that_fit_nothing(load, old: str, new: str, message: str) -> None:
+    text = TEXTURES + READS
+    assert old in text
+    with pytest.raises(LaunchError, match=message):
+        load(text.replace(old, new), READER)
 
 
 def test_arguments(load) -> None:
@@ -270,6 +373,7 @@ def test_symbols(load) -> None:
             ["512 threads", "256", ".maxntid"],
         ),
         (BARE + "shared = -1\n", "launch[0].shared", ["-1"]),
+        (BARE + "shared = 1000000000000000\n", "launch[0].shared", ["1000000000000000", "232448"]),
         (BARE + "shard = 1\n", "launch[0].shard", ["'shared'"]),
         (BARE + 'args = ["x"]\n', "launch[0].args", ["1 arguments", "0 parameters: none"]),
         (LAUNCH.replace('"x", ', ""), "launch[0].args", ["4 arguments", "5 parameters", "s (.b8, 12 bytes)"]),

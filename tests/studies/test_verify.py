@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from warpbank.errors import MissingPackageError
 from warpbank.program.errors import WarpbankError
 from warpbank.studies import verify
 from warpbank.synth.units import UNITS, find
@@ -83,6 +84,14 @@ def test_coverage_is_merged(tmp_path: Path) -> None:
     assert verify.covered(tmp_path) == verify.Covered(1, 2, ("u.ports.p other",))
     _coverage(tmp_path / "u-2.yml", 1, 5)
     assert verify.covered(tmp_path) == verify.Covered(2, 2, ())
+
+
+def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "find_spec", lambda name: None)
+    with pytest.raises(
+        MissingPackageError, match=r"needs the \w+ package; install it with: pip install .*test"
+    ):
+        verify.verify("lfsr", ["golden"])
 
 
 def test_simulators(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from warpbank.arch.names import unknown
 from warpbank.cli import completion, output
 from warpbank.cli.options import (
     CodeOrderOption,
+    ConfigOption,
     ConstantsOption,
     FreeRegistersOption,
     JsonOption,
@@ -27,6 +28,7 @@ from warpbank.cli.options import (
 from warpbank.cli.progress import runs
 from warpbank.program.errors import WarpbankError
 from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
+from warpbank.sim.experiment import machine_name
 from warpbank.sim.output import check_folder
 from warpbank.studies.reproduce import PAPERS, Reproduction, scorecard
 from warpbank.studies.reproduce import reproduce as make
@@ -68,6 +70,7 @@ def reproduce(
             autocompletion=completion.machine,
         ),
     ] = "",
+    config: ConfigOption = None,
     overrides: SetOption = None,
     experiments: Annotated[
         bool,
@@ -94,6 +97,7 @@ def reproduce(
         raise WarpbankError("--figure names a figure of one paper; name the paper instead of all")
     if folder is not None:
         check_folder(folder)
+    machine = machine_name(preset or None, config, "")
     named = [*(kernel or []), *listed(kernels)]
     options = CompileOptions(code_order, constants, free_registers, max_registers)
     made = []
@@ -107,7 +111,7 @@ def reproduce(
                     figures=figure or [],
                     options=options,
                     overrides=overrides or [],
-                    machine=preset,
+                    machine=machine,
                     experiments=experiments,
                     scheduler=scheduler,
                     progress=report,

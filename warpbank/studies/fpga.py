@@ -132,8 +132,7 @@ def demonstrate(
         that fails in simulation.
     """
     say = on_step or (lambda _: None)
-    if folder is not None:
-        boards.check(board, divide)
+    boards.check(board, divide, packages=folder is not None)
     image = build(kernel, scheme, config)
     say("simulating ...")
     outcome = simulate(image, scheme)

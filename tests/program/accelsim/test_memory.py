@@ -21,6 +21,8 @@ from warpbank.program.trace.schema import Trace
 #: Bytes of memory for each further instruction of a trace that is read, of one that runs, and of one that is
 #: so short that chance counts. A row alone has 30 bytes.
 READ, RUN, SHORT = 4, 8, 25
+#: The bound where a pass puts instructions into the trace.
+INSERTED = 15
 
 
 def _same(one: Trace, other: Trace) -> None:
@@ -49,6 +51,14 @@ def test_a_growing_series() -> None:
     for before, after in ((0, 1), (1, 2)):
         more = found[after][0] - found[before][0]
         assert (found[after][3] - found[before][3]) / more < RUN
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["ltrf", "renaming"])
+def test_passes_that_insert_instructions_do_not_grow(scheme: str) -> None:
+    """Reading and the passes, twice as long a trace each time; a copy of the rows would be 30 bytes each."""
+    few, many = (apart(count, run=False, scheme=scheme) for count in (1_500_000, 3_000_000))
+    assert (many[3] - few[3]) / (many[0] - few[0]) < INSERTED
 
 
 def test_files_and_memory_hold_the_same(tmp_path: Path) -> None:

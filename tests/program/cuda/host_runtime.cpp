@@ -24,6 +24,14 @@ int variable_count;
 Function functions[kMost];
 int function_count;
 
+// What a texture object was made of: see cudaResourceDesc and cudaTextureDesc in the device header.
+struct Channels { int x, y, z, w, f; };
+struct Resource { int type; uint64_t data; Channels channels; uint64_t width, height, pitch; };
+struct Description { int address[3], filter, read, srgb; float border[4]; int normalized; };
+struct Texture { Resource resource; Description description; };
+Texture textures[kMost];
+int texture_count;
+
 uint32_t dims[6];
 uint64_t shared_bytes;
 unsigned char arguments[4096];
@@ -71,6 +79,19 @@ const char *warpbank_variable(int i, void **host, uint64_t *bytes)
     *host = const_cast<void *>(variables[i].host);
     *bytes = variables[i].bytes;
     return variables[i].name;
+}
+
+int warpbank_textures(void) { return texture_count; }
+// 12 numbers: data, bits and channels of an element, its kind, width in texels (of a linear one: bytes), height, pitch, two
+// addressing modes, filter, read mode, normalized coordinates.
+void warpbank_texture(int i, uint64_t *numbers)
+{
+    const Resource &r = textures[i].resource;
+    const Description &d = textures[i].description;
+    const uint64_t all[] = {r.data, (uint64_t)r.channels.x, (uint64_t)(r.channels.z ? 4 : r.channels.y ? 2 : 1),
+        (uint64_t)r.channels.f, r.width, r.type == 3 ? r.height : 0, r.type == 3 ? r.pitch : 0, (uint64_t)d.address[0],
+        (uint64_t)d.address[1], (uint64_t)d.filter, (uint64_t)d.read, (uint64_t)d.normalized};
+    memcpy(numbers, all, sizeof all);
 }
 
 void **__cudaRegisterFatBinary(void *) { return reinterpret_cast<void **>(blocks); }
@@ -121,6 +142,26 @@ int cudaMalloc(void **p, uint64_t bytes)
     top = ((top + bytes + 255) & ~255ull) + 256;
     return 0;
 }
+int cudaMallocPitch(void **p, uint64_t *pitch, uint64_t width, uint64_t height)
+{
+    *pitch = (width + 31) & ~31ull;
+    return cudaMalloc(p, *pitch * height);
+}
+int cudaMemcpy2D(void *to, uint64_t pitch, const void *from, uint64_t from_pitch, uint64_t width, uint64_t height, int)
+{
+    for (uint64_t y = 0; y < height; y++)
+        memmove(static_cast<char *>(to) + y * pitch, static_cast<const char *>(from) + y * from_pitch, width);
+    return 0;
+}
+int cudaCreateTextureObject(uint64_t *texture, const Resource *resource, const Description *description, const void *)
+{
+    if (texture_count == kMost || resource->type < 2) return failed(801);
+    textures[texture_count++] = {*resource, *description};
+    *texture = 0x500000000ull + 16 * texture_count;
+    return 0;
+}
+int cudaDestroyTextureObject(uint64_t) { return 0; }
+Channels cudaCreateChannelDesc(int x, int y, int z, int w, int f) { return {x, y, z, w, f}; }
 int cudaMallocManaged(void **p, uint64_t bytes, unsigned) { return cudaMalloc(p, bytes); }
 int cudaMallocHost(void **p, uint64_t bytes) { return (*p = malloc(bytes)) ? 0 : failed(2); }
 int cudaHostAlloc(void **p, uint64_t bytes, unsigned) { return cudaMallocHost(p, bytes); }

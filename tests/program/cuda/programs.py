@@ -19,12 +19,16 @@ from pathlib import Path
 import numpy as np
 
 from warpbank.program.cuda.compiler import clang, compile_source, language_options
-from warpbank.program.launch import Job, Launch
+from warpbank.program.launch import Border, Job, Launch, Texture
 from warpbank.program.ptx.parser import parse
 from warpbank.program.runner import execute
+from warpbank.program.textures import handle
 
 RUNTIME = Path(__file__).with_name("host_runtime.cpp")
 GLOBAL_BASE = 0x10_0000_0000
+
+#: Addressing modes of CUDA; without normalized coordinates, wrapping is clamping.
+BORDERS = (Border.CLAMP, Border.CLAMP, Border.CLAMP, Border.ZERO)
 
 _LAUNCH = ctypes.CFUNCTYPE(
     ctypes.c_int,
@@ -100,21 +104,50 @@ class Program:
             if key in placed and key in self._used(name)
         }
         kernel = self.module.functions[name]
-        passed = []
+        passed: list[bytes | str] = []
         at = 0
         for parameter in kernel.parameters:
             at = -(-at // parameter.align) * parameter.align
             passed.append(arguments[at : at + parameter.size])
             at += parameter.size
+        textures = self._textures(blocks)
+        for i, argument in enumerate(passed):
+            number = int.from_bytes(argument, "little") if len(argument) == 8 else 0
+            passed[i] = next((t for t in textures if handle(textures, t) == number), argument)
         grid, block = tuple(dims[:3]), tuple(dims[3:])
         launch = Launch(name, grid, block, tuple(passed), shared)  # type: ignore[arg-type]
-        job = Job("program", "custom", self.ptx, "program.ptx", buffers, [launch], symbols=symbols)
+        job = Job("program", "custom", self.ptx, "program.ptx", buffers, [launch], {}, symbols, textures)
         done = execute(job)
         for key, content in done.buffers.items():
             ctypes.memmove(blocks[key][0], content.tobytes(), content.nbytes)
         for key, changed in done.variables.items():
             if key in variables:
                 ctypes.memmove(variables[key][0], changed, variables[key][1])
+
+    def _textures(self, blocks: dict[str, tuple[int, int]]) -> dict[str, Texture]:
+        """The texture objects that the program has made, on the blocks they lie in."""
+        found = {}
+        for i in range(self.library.warpbank_textures()):
+            numbers = (ctypes.c_uint64 * 12)()
+            self.library.warpbank_texture(i, numbers)
+            data, bits, channels, kind, width, height, pitch, x, y, filtering, read, normalized = numbers
+            assert not filtering, "linear filtering"
+            block = next(key for key, (start, size) in blocks.items() if start <= data < start + size)
+            dtype = np.dtype(f"{'iuf'[kind]}{bits // 8}")
+            borders = (BORDERS[x], BORDERS[y]) if height else (Border.ZERO, Border.ZERO)
+            found[f"t{i}"] = Texture(
+                block,
+                dtype,
+                channels,
+                width if height else width // (dtype.itemsize * channels),
+                height,
+                pitch,
+                data - blocks[block][0],
+                borders,
+                bool(normalized),
+                bool(read),
+            )
+        return found
 
     def _variables(self) -> dict[str, tuple[int, int]]:
         """Address and size of the host's copy of every variable of the device, by its name in the PTX."""

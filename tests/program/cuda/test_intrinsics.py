@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from warpbank.program.cuda import compile_cuda
-from warpbank.program.launch import Job, Launch
+from warpbank.program.errors import CompileError
+from warpbank.program.launch import Job, Launch, Texture
 from warpbank.program.runner import execute
 
 pytestmark = pytest.mark.compile
@@ -222,3 +223,51 @@ def test_reductions_of_a_warp(tmp_path: Path) -> None:
 
     least = int(x.view(np.int32).min()) & 0xFFFFFFFF
     assert found.tolist() == [total, x.max(), least, np.bitwise_xor.reduce(x)]
+
+
+def test_textures_of_every_type(tmp_path: Path) -> None:
+    """Each type of texel through each function, on texels whose elements are their own places."""
+    kinds = {
+        "char": ("i1", 1), "signed char": ("i1", 1), "unsigned char": ("u1", 1), "short": ("i2", 1),
+        "unsigned short": ("u2", 1), "int": ("i4", 1), "unsigned int": ("u4", 1), "float": ("f4", 1),
+        "char4": ("i1", 4), "uchar2": ("u1", 2), "short4": ("i2", 4), "ushort1": ("u2", 1), "int2": ("i4", 2),
+        "uint4": ("u4", 4), "float2": ("f4", 2), "float4": ("f4", 4),
+    }  # fmt: skip
+    lines, buffers, textures, wanted = [], {"y": np.zeros((2 * len(kinds), 32), np.float32)}, {}, []
+    for n, (kind, (dtype, channels)) in enumerate(kinds.items()):
+        data = (np.arange(64 * channels) % 100).astype(dtype)
+        buffers[f"d{n}"] = data
+        textures[f"f{n}"] = Texture(f"d{n}", data.dtype, channels, 64)
+        width = 8 * channels * data.itemsize
+        textures[f"g{n}"] = Texture(f"d{n}", data.dtype, channels, 8, 8, width)
+        last = ("", ".x", ".y", "", ".w")[channels] if kind[-1].isdigit() else ""
+        fetch = f"tex1Dfetch<{kind}>(f{n}, i){last}" if n % 2 else f"tex1D<{kind}>(f{n}, i + 0.5f){last}"
+        lines.append(f"y[{64 * n} + i] = {fetch};")
+        lines.append(f"{kind} v{n}; tex2D(&v{n}, g{n}, i % 8 + 0.5f, i / 8 + 0.5f);")
+        lines.append(f"y[{64 * n + 32} + i] = v{n}{last};")
+        wanted += 2 * [data.reshape(64, channels)[:32, -1].astype(np.float32)]
+    names = list(textures)
+    parameters = ", ".join(["float *y", *(f"cudaTextureObject_t {name}" for name in names)])
+    file = tmp_path / "k.cu"
+    body = " ".join(lines)
+    file.write_text(f'extern "C" __global__ void k({parameters}) {{ int i = threadIdx.x; {body} }}\n')
+    launch = Launch("k", (1, 1, 1), (32, 1, 1), ("y", *names))
+    job = Job("k", "custom", compile_cuda(file), "k.ptx", buffers, [launch], textures=textures)
+    np.testing.assert_array_equal(execute(job).buffers["y"], np.stack(wanted))
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("*y = tex3D<float>(t, 1, 2, 3);", "lay the slices out as rows of a 2D texture"),
+        ("*y = tex2DLod<float>(t, 1, 2, 3);", "bind each level of detail as a texture of its own"),
+        ("*y = tex1Dfetch<double>(t, 1);", "1, 2 or 4 elements of at most 32 bits"),
+        ("*y = surf2Dread<float>(t, 1, 2);", "pass a pointer to global memory"),
+        ("surf2Dwrite(1.0f, t, 1, 2);", "pass a pointer to global memory"),
+    ],
+)
+def test_what_no_linear_memory_has(code: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "k.cu"
+    file.write_text(f"__global__ void k(float *y, cudaTextureObject_t t) {{ {code} }}\n")
+    with pytest.raises(CompileError, match=message):
+        compile_cuda(file)

@@ -1,4 +1,4 @@
-"""Twelve CUDA programs written as people write them: each compiles, and runs whole with its kernels in the
+"""Fourteen CUDA programs written as people write them: each compiles, and runs whole with its kernels in the
 emulator; its own `main` compares them with what the host computes."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from warpbank.program.cuda.names import source_name
 SOURCES = sorted(Path(__file__).with_name("sources").glob("*.cu"))
 
 #: Programs that the default run takes; the others are like them.
-QUICK = {"vector_add", "convolution", "groups_scan", "half_axpy", "life"}
+QUICK = {"vector_add", "convolution", "groups_scan", "half_axpy", "life", "texture_filter"}
 
 #: What each launches, in order and without repetition, by the names that the source has.
 KERNELS = {
@@ -32,6 +32,7 @@ KERNELS = {
     "matmul_tiled": ["matmul<16>", "matmul<8>"],
     "nbody": ["step"],
     "reduction": ["block_reduce<double, Sum<double>>", "block_reduce<double, Max<double>>", "atomic_sum"],
+    "texture_filter": ["sharpen", "paint"],
     "transform": ["device::transform"] * 5,
     "vector_add": ["vector_add"],
 }

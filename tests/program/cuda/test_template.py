@@ -59,6 +59,28 @@ def test_a_template_runs_as_it_is(tmp_path: Path) -> None:
     assert execute(load_job(tmp_path / "k.ptx")).warp_instructions > 0
 
 
+def test_textures(tmp_path: Path) -> None:
+    """An object and a variable of the PTX each get a buffer to lie in."""
+    source = (
+        "__global__ void blur(cudaTextureObject_t image, float *out)\n"
+        "{ out[threadIdx.x] = tex1Dfetch<float>(image, threadIdx.x); }\n"
+    )
+    file = tmp_path / "k.cu"
+    file.write_text(source)
+    ptx = compile_cuda(file).replace(".visible .entry", ".global .texref palette;\n.visible .entry", 1)
+    (tmp_path / "k.ptx").write_text(ptx)
+    text = launch_template(parse(ptx, "k.ptx"), "k.ptx", source)
+    (tmp_path / "k.toml").write_text(text)
+    made = tomllib.loads(text)
+    assert made["launch"][0]["args"] == ["image", "out"]
+    assert {name: table["buffer"] for name, table in made["textures"].items()} == {
+        "palette": "palette_data",
+        "image": "image_data",
+    }
+    found = execute(load_job(tmp_path / "k.ptx")).buffers
+    assert found["out"][:128].tolist() == found["image_data"][:128].tolist()
+
+
 def test_without_a_source_the_ptx_tells_the_sizes(tmp_path: Path) -> None:
     made = _template(tmp_path, "")
     launches = {launch["entry"]: launch for launch in made["launch"]}  # type: ignore[attr-defined]

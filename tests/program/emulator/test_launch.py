@@ -245,3 +245,8 @@ def test_arithmetic_on_a_processor_without_fma(tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_more_memory_than_there_is_is_a_sentence() -> None:
+    with pytest.raises(LaunchError, match=r"test.ptx: buffers, .* take 1\d{15} bytes together"):
+        run_job(job(launch(dynamic_shared=10**15)), {"k": copier((0, 1))})

@@ -22,7 +22,7 @@ def body(line: str) -> str:
     return HEAD + (
         ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
         ".func again(.param .b32 n) { .param .b32 t; call.uni again, (t); ret; }\n"
-        ".global .texref tex0;\n"
+        ".global .texref tex0; .global .surfref surf0; .shared .b32 tile;\n"
         ".visible .entry k(.param .u64 p) {\n"
         ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .b16 %h<5>; .reg .f32 %f<9>; .reg .pred %p<3>;"
         " .param .b32 n; .param .b64 a; .param .b64 b;\n"
@@ -38,7 +38,22 @@ def test_every_needed_opcode_has_a_rule() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tex0, {%r1, %r2}];", "textures are not supported"),
+        (
+            "tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tex0, {%r1, %r2}];",
+            "write [textures.tex0] in the launch",
+        ),
+        ("tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1, %r2}];", "no launch passes a texture here"),
+        ("tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tex0, {%r1}];", "takes 2 coordinates, not 1"),
+        ("tex.2d.v2.f16x2.s32 {%r1, %r2}, [tex0, {%r1, %r2}];", "take .v4.f32, .v4.s32 or .v4.u32"),
+        ("tex.2d.v4.f32.s32 {%f1, %f2}, [tex0, {%r1, %r2}];", "four registers in braces"),
+        ("tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [p, {%r1, %r2}];", "no launch passes a texture here"),
+        ("tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tile, {%r1, %r2}];", "'tile' is no texture"),
+        ("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tex0, {%r1}], %r2;", "add an offset to the coordinates"),
+        ("tex.3d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [tex0, {%r1, %r2, %r3}];", "rows of a 2D texture"),
+        ("txq.depth.b32 %r1, [tex0];", "only .width and .height"),
+        ("ld.global.u32 %r1, [tex0];", "read it with tex"),
+        ("mov.u64 %rd1, tex0;", "write [textures.tex0]"),
+        ("suld.b.1d.b32.trap {%r1}, [surf0, {%r2}];", "surfaces are not supported: use global memory"),
         ("cp.async.bulk.wait_group 0;", "bulk copies and mbarrier objects are not supported"),
         ("wmma.load.a.sync.aligned.m16n16k16.row.f16 {%r1}, [%rd1];", "has 1 registers, not 8"),
         ("wgmma.fence.sync.aligned;", "use mma.sync or wmma"),

@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any
 
 from warpbank import workloads
-from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.names import unknown
 from warpbank.program.errors import WarpbankError
 from warpbank.program.options import DEFAULT_OPTIONS, CompileOptions
 from warpbank.program.runner import tool_versions
+from warpbank.sim import experiment as exp
 from warpbank.sim import extensions
 from warpbank.sim.runs import Outcome, RunSpec, Task, execute
 from warpbank.sim.runs.execute import Progress
@@ -77,8 +77,8 @@ def reproduce(
     kernels : shipped kernels, or groups of them; empty: the core group.
     figures : names of figures; empty: all.
     options : how every kernel is compiled; what differs from the usual replaces what a figure asks for.
-    overrides, machine : further fields of every machine, as after `--set`, and a preset in the place of the
-        figures' own ("": theirs).
+    overrides, machine : further fields of every machine, as after `--set`, and a preset or a TOML file in the
+        place of the figures' own ("": theirs).
     experiments : run the paper's experiments for the numbers that do not agree
         (`warpbank.studies.reproduce.experiments`).
     scheduler, progress, on_wait : see `warpbank.sim.runs.execute`.
@@ -138,7 +138,8 @@ class _Change:
         return changed(task, options, self.overrides, self.preset)
 
     def words(self) -> list[str]:
-        machine = ["--preset", self.preset] if self.preset else []
+        option = "--config" if exp.is_file(self.preset) else "--preset"
+        machine = [option, self.preset] if self.preset else []
         return [
             *self.options.words(),
             *machine,
@@ -208,7 +209,7 @@ def _seeds(tasks: Sequence[Task]) -> str:
     """What the machines' random choices start from."""
     machines = {(task.preset, task.overrides) for task in tasks if isinstance(task, RunSpec)}
     seeds = {
-        with_overrides(preset(name), list(overrides)).sub_core.collector.seed for name, overrides in machines
+        exp.find_config(name, None, list(overrides)).sub_core.collector.seed for name, overrides in machines
     }
     return ", ".join(f"sub_core.collector.seed={seed}" for seed in sorted(seeds))
 

@@ -7,4 +7,5 @@
 #include "math_names.h"
 #include "output.h"
 #include "runtime_api.h"
+#include "textures.h"
 #include "warp.h"

@@ -1,6 +1,7 @@
 // The host's side of CUDA, so that host code in a source is understood: types, and declarations of functions. Device code has
 // no use for them, and `warpbank compile` emits none.
 #pragma once
+#include "textures.h"
 #include "vectors.h"
 
 typedef unsigned long warpbank_size;
@@ -51,6 +52,12 @@ enum cudaDeviceAttr {
 };
 enum cudaMemoryAdvise { cudaMemAdviseSetReadMostly = 1, cudaMemAdviseSetPreferredLocation = 3, cudaMemAdviseSetAccessedBy = 5 };
 
+enum cudaChannelFormatKind { cudaChannelFormatKindSigned, cudaChannelFormatKindUnsigned, cudaChannelFormatKindFloat, cudaChannelFormatKindNone };
+enum cudaResourceType { cudaResourceTypeArray, cudaResourceTypeMipmappedArray, cudaResourceTypeLinear, cudaResourceTypePitch2D };
+enum cudaTextureAddressMode { cudaAddressModeWrap, cudaAddressModeClamp, cudaAddressModeMirror, cudaAddressModeBorder };
+enum cudaTextureFilterMode { cudaFilterModePoint, cudaFilterModeLinear };
+enum cudaTextureReadMode { cudaReadModeElementType, cudaReadModeNormalizedFloat };
+
 #define cudaHostAllocDefault 0
 #define cudaHostAllocPortable 1
 #define cudaHostAllocMapped 2
@@ -85,7 +92,42 @@ struct cudaFuncAttributes {
     int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, maxDynamicSharedSizeBytes;
 };
 
+struct cudaArray;
+struct cudaMipmappedArray;
+typedef cudaArray *cudaArray_t;
+typedef const cudaArray *cudaArray_const_t;
+typedef cudaMipmappedArray *cudaMipmappedArray_t;
+struct cudaChannelFormatDesc {
+    int x, y, z, w;
+    cudaChannelFormatKind f;
+};
+struct cudaResourceDesc {
+    cudaResourceType resType;
+    union {
+        struct { cudaArray_t array; } array;
+        struct { cudaMipmappedArray_t mipmap; } mipmap;
+        struct { void *devPtr; cudaChannelFormatDesc desc; warpbank_size sizeInBytes; } linear;
+        struct { void *devPtr; cudaChannelFormatDesc desc; warpbank_size width, height, pitchInBytes; } pitch2D;
+    } res;
+};
+struct cudaTextureDesc {
+    cudaTextureAddressMode addressMode[3];
+    cudaTextureFilterMode filterMode;
+    cudaTextureReadMode readMode;
+    int sRGB;
+    float borderColor[4];
+    int normalizedCoords;
+    unsigned int maxAnisotropy;
+    cudaTextureFilterMode mipmapFilterMode;
+    float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+    int disableTrilinearOptimization, seamlessCubemap;
+};
+struct cudaResourceViewDesc;
+
 extern "C" {
+__host__ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *texture, const cudaResourceDesc *resource, const cudaTextureDesc *description, const cudaResourceViewDesc *view);
+__host__ cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture);
+__host__ cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind f);
 __host__ cudaError_t cudaConfigureCall(dim3 grid, dim3 block, warpbank_size shared = 0, cudaStream_t stream = 0);
 __host__ cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments, warpbank_size shared = 0, cudaStream_t stream = 0);
 __host__ cudaError_t cudaMalloc(void **p, warpbank_size bytes);
@@ -171,6 +213,13 @@ template <class T>
 WARPBANK_HOST cudaError_t cudaMallocPitch(T **p, warpbank_size *pitch, warpbank_size width, warpbank_size height)
 {
     return cudaMallocPitch((void **)p, pitch, width, height);
+}
+template <class T> WARPBANK_HOST cudaChannelFormatDesc cudaCreateChannelDesc()
+{
+    typedef warpbank_texel<T> texel;
+    const int bits = texel::bits;
+    return {bits, texel::channels > 1 ? bits : 0, texel::channels > 2 ? bits : 0, texel::channels > 2 ? bits : 0,
+        (cudaChannelFormatKind)texel::kind};
 }
 template <class T> WARPBANK_HOST cudaError_t cudaMallocAsync(T **p, warpbank_size bytes, cudaStream_t stream)
 {
