@@ -328,17 +328,39 @@ register_scheme(
 register_scheme(
     Row(
         name="ccu-lru-gto",
-        description="Caching collector units under customary policies: GTO scheduling, LRU replacement.",
+        description=(
+            "Caching collector units under customary policies: GTO scheduling, LRU replacement, any free "
+            "unit at random."
+        ),
         paper="Malekeh, section VI-C",
         units=(
             CollectorUnit(
                 name="ccu_lru",
                 golden="warpbank.golden.collector.ccu:Ccu",
                 hdl="warpbank.hdl.collector.ccu:Ccu",
-                arguments={"far_first": False},
+                arguments={"far_first": False, "own_unit": False},
                 hits=True,
                 exported="ccu_lru",
                 size=Size("turing", quick=True),
+            ),
+        ),
+    )
+)
+register_scheme(
+    Row(
+        name="ccu-lru-own",
+        description=(
+            "Caching collector units under GTO scheduling and LRU replacement, where a warp keeps its unit."
+        ),
+        paper="Malekeh, sections IV-B2 and VI-C",
+        units=(
+            CollectorUnit(
+                name="ccu_lru_own",
+                golden="warpbank.golden.collector.ccu:Ccu",
+                hdl="warpbank.hdl.collector.ccu:Ccu",
+                arguments={"far_first": False},
+                hits=True,
+                priced_as="ccu_lru",
             ),
         ),
     )

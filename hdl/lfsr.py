@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+
+from warpbank.arch.parameters import bits
+from warpbank.hdl.prefix_counts import at_least, exactly, nth
+from warpbank.hdl.round_robin import pick
 
 #: x^16 + x^14 + x^13 + x^11 + 1, of maximal length: 65 535 states.
 TAPS = 0xB400
@@ -12,6 +16,28 @@ WIDTH = 16
 #: Shifts from one number to the next, so that neighbouring numbers share few bits; no factor of 65 535, so
 #: that all are reached.
 STRIDE = 7
+#: Bits by which the number is turned for each choice of a cycle: what leads in one is far behind in the next.
+TURNS = (0, 8, 4, 12, 2, 10)
+
+
+def turned(number: Value, turn: Value, most: int) -> Value:
+    """Number of the choice `turn` of a cycle, below `most`: the register's number, turned."""
+    return Array(Cat(number[place:], number[:place]) for place in TURNS[:most])[turn]
+
+
+def any_of(m: Module, mask: Value, number: Value, name: str) -> Signal:
+    """Choose a set bit of `mask`, each with the same chance where `number` is random; 0 if there is none.
+
+    Of n set bits it is the one with number x n / 65 536 set bits below it, so that no two chances differ by
+    more than one of 65 535 numbers. Returns a mask. `name` names the signals.
+    """
+    width = len(mask)
+    counts = exactly(at_least(m, mask, width, f"{name}_count"))[1:]
+    rank = Signal(bits(width), name=f"{name}_rank")
+    m.d.comb += rank.eq(pick(Cat(counts), [(number * count)[WIDTH:] for count in range(1, width + 1)]))
+    choice = Signal(width, name=f"{name}_one_hot")
+    m.d.comb += choice.eq(Array(nth(m, mask, width, f"{name}_bit"))[rank])
+    return choice
 
 
 class Lfsr(wiring.Component):

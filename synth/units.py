@@ -132,7 +132,7 @@ _INSIDE = (
     Unit("renaming_table", RenamingTable, lambda config, *_: RenamingTable(config, EXECUTION_UNITS)),
     Unit("renaming_table_1k", RenamingTable, lambda config, *_: RenamingTable(config, EXECUTION_UNITS, 16)),
     Unit("availability", Availability, lambda config, *_: _availability(config)),
-    Unit("operand_lookup", OperandLookup, lambda config, *_: OperandLookup(config, Ocu.entries(config))),
+    Unit("operand_lookup", OperandLookup, lambda config, *_: OperandLookup(config)),
     Unit("release", Release, lambda config, *_: Release(config, Ocu.entries(config))),
     Unit("exempt", Exempt, lambda config, *_: Exempt(config, MAX_SOURCES + EXECUTION_UNITS)),
     Unit("deadlock_reserve", DeadlockReserve, lambda config, *_: DeadlockReserve(config)),

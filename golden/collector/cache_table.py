@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from warpbank.golden.lfsr import Lfsr
-from warpbank.golden.round_robin import first_from
 from warpbank.golden.storage.metadata import EMPTY, Metadata
 from warpbank.golden.values import Value, merge
 
@@ -39,8 +38,7 @@ class CacheTable:
     """Cache table, fully associative. Malekeh, sections III-C and IV-A.
 
     Replaced is the first line that holds nothing; else one of the unlocked lines whose reuse is far, at
-    random; else the unlocked line that was used least recently. Random means: from a number on that the shift
-    register gives, the next one in order; so a far line behind many that are not far comes more often.
+    random, each with the same chance; else the unlocked line that was used least recently.
 
     Parameters
     ----------
@@ -51,7 +49,6 @@ class CacheTable:
 
     def __init__(self, lines: int, seed: int, far_first: bool) -> None:
         self.lines = [Line(number) for number in range(lines)]
-        self._width = (lines - 1).bit_length()
         self._random = Lfsr(seed)
         self._far_first = far_first
         self._order = list(self.lines)  # least recently used first
@@ -100,7 +97,7 @@ class CacheTable:
                 return line
         far = sum(1 << line.number for line in open_ if not line.near)
         if self._far_first and far:
-            return self.lines[first_from(far, self._random.bits(2 * turn, self._width))]
+            return self.lines[self._random.choose(far, turn)]
         return next((line for line in self._order if not line.locked), None)
 
     def taken(self) -> None:

@@ -64,6 +64,9 @@ class Ccu(Collector):
     far_first : lines and units whose values are not reused soon are given away first; False:
         customary policies, for comparison: least recently used replacement, every result kept, any free unit
         for a warp that owns none, no waiting. Malekeh, section VI-C.
+    own_unit : a warp that owns a unit is collected there and nowhere else; False: every uop gets any free
+        unit, at random, as in the baseline of Malekeh's section II. If that is another one than the warp's
+        last, the warp's values there are forgotten: it has values in one place at most.
 
     Latency: allocated in t, a uop whose sources are all in the table can be dispatched in t + 1; requests
     reach the banks in t + 1, an operand granted in g is delivered in g + 1, and its uop can be dispatched in
@@ -80,12 +83,14 @@ class Ccu(Collector):
         read: Callable[[int, int], None],
         probe: Probe,
         far_first: bool = True,
+        own_unit: bool = True,
     ) -> None:
         core = config.sub_core
         self.far_first = far_first
         shape = core.collector
         self._count = core.collectors
         self._per_warp = shape.allocation == "per_warp"
+        self._own_unit = own_unit or self._per_warp
         self._everyone = (1 << core.warps) - 1
         self._every_lane = config.lane_mask
         self._registers = registers
@@ -97,7 +102,6 @@ class Ccu(Collector):
         self._delivers = ports["deliver"]
         self._writes = ports["collector_write"]
         self._random = Lfsr(shape.seed)
-        self._width = (core.collectors - 1).bit_length()
         self.units = [
             Held(CacheTable(shape.cache_lines, number_seed(shape.seed, number), far_first))
             for number in range(core.collectors)
@@ -184,7 +188,7 @@ class Ccu(Collector):
     def allocate(self, uop: TraceUop) -> None:
         """Take an issued uop: find its sources in the table, and request those that are not there."""
         number = self._owned[uop.warp]
-        if number < 0:
+        if number < 0 or not self._own_unit:
             number = self._give(uop.warp)
         unit = self.units[number]
         table = unit.table
@@ -217,21 +221,29 @@ class Ccu(Collector):
         self._stale = True
 
     def _give(self, warp: int) -> int:
-        """Choose a unit for a warp that owns none, and take it from whoever did."""
-        number = first_from(self._open(), self._random.bits(0, self._width))
+        """Choose a unit for a warp, and take it from whoever owned it."""
+        number = self._random.choose(self._open())
         self._random.advance()
         if not self.free & self._far:
             self._waited = 0
+        before = self._owned[warp]
+        if before != number:
+            if before >= 0:
+                self._forget(before)
+            self._forget(number)
+            self.units[number].owner = warp
+            self._owned[warp] = number
+        return number
+
+    def _forget(self, number: int) -> None:
+        """Drop the values of a unit, which nobody owns then. A uop in collection keeps its lines."""
         unit = self.units[number]
-        probe = self._probe
         if unit.table.used:
-            probe.emit("flush", number, unit.table.used)
+            self._probe.emit("flush", number, unit.table.used)
         unit.table.flush()
         if unit.owner >= 0:
             self._owned[unit.owner] = -1
-        unit.owner = warp
-        self._owned[warp] = number
-        return number
+        unit.owner = -1
 
     def deliver(self, collector: int, slot: int, tag: int, value: Value, metadata: Metadata) -> None:
         """Take an operand that arrives at port S."""
@@ -308,7 +320,8 @@ class Ccu(Collector):
         ]
         dropped: list[tuple[Line, int]] = []
         for (uop, register, value, port), line in zip(unit.results, found, strict=True):
-            if port and not unit.took and (line is not None or uop.lane_mask == self._every_lane):
+            mine = uop.warp == unit.owner
+            if port and mine and not unit.took and (line is not None or uop.lane_mask == self._every_lane):
                 self._write(number, line, uop, register, value)
             elif line is not None:
                 dropped.append((line, register))
@@ -375,7 +388,7 @@ class Ccu(Collector):
             assert unit.uop is not None
             for line, register in zip(unit.lines, unit.uop.sources, strict=True):
                 line.locked = False
-                self._read(unit.owner, register)
+                self._read(unit.uop.warp, register)
             unit.uop, unit.lines = None, []
             self.free |= 1 << number
             self._stale = True
@@ -407,7 +420,9 @@ class Ccu(Collector):
                 self._used[number] = used
                 if self._probe.sink is not None:
                     self._resized.append((number, used))
-        others = self._everyone & ~self.holders if self._open() else 0
+        others = self._everyone if self._open() else 0
+        if self._own_unit:
+            others &= ~self.holders
         self.may_issue = mine | others
 
 

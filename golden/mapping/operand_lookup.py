@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from warpbank.golden.mapping.exempt import Exempt
 from warpbank.golden.mapping.table import TABLE_BANKS, RenamingTable
 
+_EVERY_BANK = (1 << TABLE_BANKS) - 1
+
 
 @dataclass
 class Group:
@@ -25,12 +27,12 @@ class Group:
 
 
 class OperandLookup:
-    """Looks up the sources of uops, one uop after the other. Renaming, section 6.1.
+    """Looks up the sources of all uops that wait for names. Renaming, section 6.1.
 
-    A bank of the table answers for one source per cycle; sources in one bank are looked up one after the
-    other, in slot order. The look-up is fast enough for the cycle in which the operands are requested, so
-    without such a conflict it costs no time. A uop's requests go to the banks together, when all its names
-    are known; uops behind it wait. Exempt registers need no look-up.
+    Each bank of the table answers for one source per cycle: the oldest of that bank, over all uops that wait,
+    in slot order within a uop. The look-up is fast enough for the cycle in which the operands are requested,
+    so a uop whose banks are free loses no time. A uop's requests go to the banks together, when all its names
+    are known; one uop goes in a cycle, the oldest that can. Exempt registers need no look-up.
 
     Parameters
     ----------
@@ -40,22 +42,21 @@ class OperandLookup:
     def __init__(self, table: RenamingTable, exempt: Exempt) -> None:
         self._table = table
         self._exempt = exempt
-        self._groups: deque[Group] = deque()
+        self._groups: deque[Group] = deque()  # uops that wait, oldest first
+        self._new: Group | None = None  # uop of this cycle
 
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
         """A source of a uop, in slot order; those of one uop come in one cycle, and of at most one uop in a
         cycle."""
-        last = self._groups[-1] if self._groups else None
-        if (
-            last is None
-            or (last.collector, last.tag) != (collector, tag)
-            or last.places
-            or last.left[-1][0] >= slot
-        ):
-            last = Group(collector, tag, warp)
-            self._groups.append(last)
-        last.sources.append((slot, register))
-        last.left.append((slot, register))
+        if self._new is None:
+            self._new = Group(collector, tag, warp)
+            self._groups.append(self._new)
+        self._new.sources.append((slot, register))
+        own = self._exempt.find(warp, register)
+        if own is None:
+            self._new.left.append((slot, register))
+        else:
+            self._new.places[slot] = own
 
     @property
     def busy(self) -> bool:
@@ -63,23 +64,23 @@ class OperandLookup:
         return bool(self._groups)
 
     def step(self) -> tuple[int, Group | None]:
-        """One cycle. Returns how many sources were looked up, and the uop whose names are known with that."""
-        if not self._groups:
-            return 0, None
-        group = self._groups[0]
+        """One cycle. Returns how many sources were looked up, and the uop whose requests go to the banks."""
+        self._new = None
         asked = 0
-        later = []
-        for slot, register in group.left:
-            bank = register % TABLE_BANKS
-            own = self._exempt.find(group.warp, register)
-            if own is not None:
-                group.places[slot] = own
-            elif asked >> bank & 1:
-                later.append((slot, register))
-            else:
-                asked |= 1 << bank
-                group.places[slot] = self._table.find(group.warp, register)
-        group.left = later
-        if later:
-            return asked.bit_count(), None
-        return asked.bit_count(), self._groups.popleft()
+        for group in self._groups:
+            if asked == _EVERY_BANK:
+                break
+            later = []
+            for slot, register in group.left:
+                bank = register % TABLE_BANKS
+                if asked >> bank & 1:
+                    later.append((slot, register))
+                else:
+                    asked |= 1 << bank
+                    group.places[slot] = self._table.find(group.warp, register)
+            group.left = later
+        for group in self._groups:
+            if not group.left:
+                self._groups.remove(group)
+                return asked.bit_count(), group
+        return asked.bit_count(), None

@@ -12,7 +12,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from warpbank.arch.parameters import bits
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.interfaces import REGISTER_WIDTH
-from warpbank.hdl.round_robin import chosen, encode, first_from
+from warpbank.hdl.lfsr import WIDTH as RANDOM_WIDTH
+from warpbank.hdl.lfsr import any_of, turned
+from warpbank.hdl.round_robin import chosen, encode
 
 
 class Lines:
@@ -68,8 +70,8 @@ def victim(
 ) -> Signal:
     """Mask of the line to be replaced; 0 if all are `closed`.
 
-    The first that is not `valid`; else, with `far_first`, one of those whose reuse is far, from `random` on;
-    else the least recently used.
+    The first that is not `valid`; else, with `far_first`, one of those whose reuse is far, by the number
+    `random`; else the least recently used.
     """
     open_, far, oldest, line = (
         Signal(lines.size, name=f"{part}_{name}") for part in ("open", "far", "oldest", "line")
@@ -82,9 +84,9 @@ def victim(
     m.d.comb += line.eq(Mux(empty.any, empty.one_hot, oldest))
     if far_first:
         m.d.comb += far.eq(open_ & ~lines.near)
-        choice = first_from(m, far, random, f"random_{name}")
-        with m.If(~empty.any & choice.any):
-            m.d.comb += line.eq(choice.one_hot)
+        choice = any_of(m, far, random, f"random_{name}")
+        with m.If(~empty.any & far.any()):
+            m.d.comb += line.eq(choice)
     return line
 
 
@@ -136,9 +138,9 @@ def take(
     for slot, mask in enumerate(masks):
         missed = Signal(name=f"missed_{slot}")
         m.d.comb += missed.eq(source_valid[slot] & ~hits[slot])
-        pointer = Signal(width, name=f"pointer_{slot}")
-        m.d.comb += pointer.eq(random >> (turn << 1))
-        line = victim(m, lines, valid, closed | fresh, pointer, far_first, f"slot_{slot}")
+        number = Signal(RANDOM_WIDTH, name=f"number_{slot}")
+        m.d.comb += number.eq(turned(random, turn, slot + 1))
+        line = victim(m, lines, valid, closed | fresh, number, far_first, f"slot_{slot}")
         own = Signal(size, name=f"line_of_{slot}")
         m.d.comb += own.eq(Mux(missed, line, mask))
         grown = Signal(size, name=f"fresh_{slot}")

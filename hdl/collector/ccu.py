@@ -35,7 +35,7 @@ from warpbank.hdl.interfaces import (
     read_stream,
 )
 from warpbank.hdl.lfsr import WIDTH as RANDOM_WIDTH
-from warpbank.hdl.lfsr import Lfsr
+from warpbank.hdl.lfsr import Lfsr, any_of
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode, encode, first_from
 from warpbank.hdl.storage.metadata import metadata_layout
@@ -71,6 +71,9 @@ class Ccu(wiring.Component):
     far_first : lines and units whose values are not reused soon are given away first; False:
         customary policies, for comparison: least recently used replacement, every result kept, any free unit
         for a warp that owns none, no waiting. Malekeh, section VI-C.
+    own_unit : a warp that owns a unit is collected there and nowhere else; False: every uop gets any free
+        unit, at random, as in the baseline of Malekeh's section II. If that is another one than the warp's
+        last, the warp's values there are forgotten: it has values in one place at most.
 
     Members
     -------
@@ -136,6 +139,7 @@ class Ccu(wiring.Component):
         parts: int = 0,
         hinted: bool = False,
         far_first: bool = True,
+        own_unit: bool = True,
     ) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Ccu needs the machine's configuration, an SmConfig, not {config!r}.")
@@ -146,6 +150,7 @@ class Ccu(wiring.Component):
         core = config.sub_core
         self._count = core.collectors
         self._private = core.collector.allocation == "per_warp"
+        self.own_unit = own_unit or self._private
         members = {
             "issue": In(issue_stream(config)),
             "may_issue": Out(core.warps),
@@ -177,7 +182,7 @@ class Ccu(wiring.Component):
                     {
                         "allocate": 1,
                         "forward": 1,
-                        "flush": 1,
+                        "flush": 1 if self.own_unit else 2,
                         "deliver": core.collectors,
                         "collector_write": core.collectors,
                         "invalidate": UNITS,
@@ -190,7 +195,7 @@ class Ccu(wiring.Component):
         super().__init__(members)
 
     @classmethod
-    def collection(cls, config: SmConfig, far_first: bool = True) -> Collection:
+    def collection(cls, config: SmConfig, far_first: bool = True, own_unit: bool = True) -> Collection:
         """Results are kept, the banks have them all, and a unit may serve any warp."""
         return Collection(cls.entries(config), cls.tags(config), keeps=UNITS)
 
@@ -220,6 +225,7 @@ class Ccu(wiring.Component):
         ]
         self._owned = Signal(count, init=(1 << count) - 1 if self._private else 0)
         self._busy = Signal(count)  # units with a uop
+        self._left = Signal(count)  # the unit whose owner goes to another one
         self._numbers: list[Lfsr] = []
         self._kept = [
             WriteBack(self._config).create(path=("kept", number)) for number in range(count)
@@ -284,13 +290,24 @@ class Ccu(wiring.Component):
         if self.far_first:
             m.d.comb += open_.eq(Mux((free & far).any(), free & far, Mux(waited >= self.sthld, free, 0)))
         else:
-            m.d.comb += open_.eq(free)
-        m.d.comb += self.may_issue.eq(mine | Mux(open_.any(), ~holders, 0))
-        pointer = chooser.state[: (count - 1).bit_length()] if count > 1 else Const(0, 1)
-        choice = first_from(m, open_, pointer, "unit")
-        m.d.comb += [fresh_owner.eq(~has.any()), self.entry.eq(Mux(fresh_owner, choice.index, encode(has)))]
+            m.d.comb += open_.eq(self._open_units(free, has))
+        choice = any_of(m, open_, chooser.state, "unit")
         given = self.issue.valid & fresh_owner
-        m.d.comb += chooser.advance.eq(given)
+        if self.own_unit:
+            m.d.comb += [
+                self.may_issue.eq(mine | Mux(open_.any(), ~holders, 0)),
+                fresh_owner.eq(~has.any()),
+                self.entry.eq(encode(Mux(fresh_owner, choice, has))),
+                chooser.advance.eq(given),
+            ]
+        else:
+            m.d.comb += [
+                self.may_issue.eq(open_.any().replicate(core.warps)),
+                fresh_owner.eq(~(has & choice).any()),
+                self.entry.eq(encode(choice)),
+                chooser.advance.eq(self.issue.valid),
+                self._left.eq(Mux(given, has, 0)),
+            ]
         waits = Signal()
         if self.far_first:
             m.d.comb += waits.eq(
@@ -304,6 +321,10 @@ class Ccu(wiring.Component):
         if self._probe:
             emit(m, self.events.unit_wait[0], waits, cycles=waited + 1)
         return fresh_owner
+
+    def _open_units(self, free: Value, has: Value) -> Value:
+        """Units that a warp may be given under customary policies; `has`: the one that it owns."""
+        return free
 
     def _count_waits(self, m: Module, waited: Signal, waits: Value, spent: Value) -> None:
         """Count the cycles waited, until the time is spent on a unit with near values."""
@@ -419,10 +440,13 @@ class Ccu(wiring.Component):
         fresh = Mux(allocated, taken.fresh, 0)
         with m.If(allocated & fresh_owner):
             m.d.sync += [owner.eq(self.issue.payload.warp), self._owned[number].eq(1)]
-        with m.Elif(starts):
+        with m.Elif(starts | self._left[number]):
             m.d.sync += self._owned[number].eq(int(self._private))
-        valid = Signal(table.size, name=f"kept_{number}")
-        m.d.comb += valid.eq(Mux((allocated & fresh_owner) | starts, 0, table.valid & ~dropped))
+        valid, forgets = Signal(table.size, name=f"kept_{number}"), Signal(name=f"forgets_{number}")
+        m.d.comb += [
+            forgets.eq((allocated & fresh_owner) | starts | self._left[number]),
+            valid.eq(Mux(forgets, 0, table.valid & ~dropped)),
+        ]
         m.d.sync += [
             table.valid.eq(valid | fresh | Mux(kept, line, 0)),
             table.filled.eq(table.filled & ~fresh | filled | Mux(kept, line, 0)),
@@ -517,7 +541,7 @@ class Ccu(wiring.Component):
         )
         port = first_from(m, near, self.first, f"port_{number}")
         replaced = Mux(allocated, taken.fresh, 0)
-        forgets = allocated & fresh_owner
+        forgets = (allocated & fresh_owner) | self._left[number]
         kept, line = Signal(name=f"keeps_{number}"), Signal(table.size, name=f"line_{number}")
         here = [
             found(m, table, offer.payload.register, f"{number}_{unit}")
@@ -530,20 +554,13 @@ class Ccu(wiring.Component):
         hit = Signal(table.size, name=f"hit_of_{number}")
         m.d.comb += hit.eq(Array(here)[port.index])
         lfsr = self._numbers[number]
-        place = victim(
-            m,
-            table,
-            table.valid,
-            table.locked,
-            lfsr.state[: bits(table.size)],
-            self.far_first,
-            f"port_{number}",
-        )
+        place = victim(m, table, table.valid, table.locked, lfsr.state, self.far_first, f"port_{number}")
         able = Signal(name=f"able_{number}")
         m.d.comb += able.eq(
             Cat(offer.taken for offer in self.result).bit_select(port.index, 1)
             & port.any
             & ~allocated
+            & ~self._left[number]
             & (hit.any() | offered.mask.all())
         )
         m.d.comb += [line.eq(Mux(hit.any(), hit, place)), kept.eq(able & line.any())]
@@ -597,8 +614,14 @@ class Ccu(wiring.Component):
             slots=taken.hits,
             count=sum(taken.hits),
         )
-        used = Array(sum(table.valid) for table in self._tables)[self.entry]
-        emit(m, events.flush[0], issue.valid & fresh_owner & (used != 0), collector=self.entry, entries=used)
+        used = Array(sum(table.valid) for table in self._tables)
+        taker, left = used[self.entry], used[encode(self._left)]
+        emit(
+            m, events.flush[0], issue.valid & fresh_owner & (taker != 0), collector=self.entry, entries=taker
+        )
+        if not self.own_unit:
+            valid = self._left.any() & (left != 0)
+            emit(m, events.flush[1], valid, collector=encode(self._left), entries=left)
         for unit, offer in enumerate(self.result):
             owners = Cat(lost.any() for _, lost in self._lost[unit])
             emit(

@@ -3,20 +3,28 @@ banks."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any, Protocol
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.async_memory import read_at, write_at
+from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.interfaces import AlwaysInterface, read_layout, read_stream, tag_fields
 from warpbank.hdl.mapping.exempt import Place, PlaceInterface
 from warpbank.hdl.mapping.table import TABLE_BANKS, Find, FindInterface
-from warpbank.hdl.round_robin import chosen
-from warpbank.hdl.typed import Interface, Record, record
+from warpbank.hdl.round_robin import Choice, chosen, decode, encode
+from warpbank.hdl.typed import Arrays, Interface, Record, Records, record
+
+_BANK_WIDTH = bits(TABLE_BANKS)
 
 
 class Named(wiring.Signature):
@@ -58,18 +66,37 @@ class NamedInterface(Interface, Protocol):
     physical: Record
 
 
-class OperandLookup(wiring.Component):
-    """Looks up the sources of uops, one uop after the other. Renaming, section 6.1.
+@dataclass(frozen=True)
+class _Bank:
+    """One bank of the table in a cycle.
 
-    A bank of the table answers for one source per cycle; sources in one bank are looked up one after the
-    other, in slot order. The look-up is fast enough for the cycle in which the operands are requested, so
-    without such a conflict it costs no time. A uop's requests go to the banks together, when all its names
-    are known; uops behind it wait in a FIFO. Exempt registers need no look-up.
+    `choice`: the slot that is looked up, and `answer`: what is found. `waits`: that is for a uop that waited.
+    `ends`: the uop whose last look-up in this bank that is. `owed`: uops that wait for others in this bank.
+    `short`: the new uop will be one of them.
+    """
+
+    choice: Choice
+    answer: Signal
+    waits: Signal
+    ends: Signal
+    owed: Value
+    short: Value
+
+
+class OperandLookup(wiring.Component):
+    """Looks up the sources of all uops that wait for names. Renaming, section 6.1.
+
+    Each bank of the table answers for one source per cycle: the oldest of that bank, over all uops that wait,
+    in slot order within a uop. The look-up is fast enough for the cycle in which the operands are requested,
+    so a uop whose banks are free loses no time. A uop's requests go to the banks together, when all its names
+    are known; one uop goes in a cycle, the oldest that can. Exempt registers need no look-up.
+
+    A bank has a FIFO of uops, each with a mask of its slots in that bank; the first stands in a register in
+    front of it. A uop's names wait in a memory until the last of them is known.
 
     Parameters
     ----------
     config : the machine.
-    groups : uops that can be waiting: all that can be in collection.
     tags : uops that one collector may have in collection.
 
     Members
@@ -81,13 +108,17 @@ class OperandLookup(wiring.Component):
     looked_up : Out. Sources that are looked up in this cycle.
     named : Out(Named). Combinational from registers and `read`.
 
-    Latency: none for a uop that finds nobody waiting and whose sources are in different banks; a cycle for
-    each further source in a bank.
+    Latency: none for a uop that finds the banks of its sources free and none of its sources in one bank; else
+    until the last of its sources was the oldest of its bank.
 
     Raises
     ------
-    TypeError : `groups` is no positive number.
+    TypeError : `tags` is no positive number.
     """
+
+    #: Queue of a bank, and the order of the uops; tests put others here.
+    fifo_class: Any = SyncFIFO
+    oldest = staticmethod(oldest_of)
 
     read: AlwaysInterface
     find: list[FindInterface]
@@ -95,12 +126,13 @@ class OperandLookup(wiring.Component):
     looked_up: Signal
     named: NamedInterface
 
-    def __init__(self, config: SmConfig, groups: int, tags: int = 1) -> None:
-        if type(groups) is not int or groups < 1:
-            raise TypeError(f"Names needs a number of groups of at least 1, not {groups!r}.")
+    def __init__(self, config: SmConfig, tags: int = 1) -> None:
+        if type(tags) is not int or tags < 1:
+            raise TypeError(f"OperandLookup needs a number of tags of at least 1, not {tags!r}.")
         self._config = config
-        self._groups = groups
         self._tags = tags
+        #: Uops that can wait: all that can be in collection.
+        self._uops = config.sub_core.collectors * tags
         super().__init__(
             {
                 "read": In(read_stream(config, tags)),
@@ -113,77 +145,111 @@ class OperandLookup(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        read, count = self.read.payload, self._uops
         layout = read_layout(self._config, self._tags)
-        fifo = m.submodules.waiting = SyncFIFO(width=layout.size, depth=self._groups - 1)
-        group, head = (
-            record(layout),
-            record(layout, reset_less=True),
-        )  # the first that waits stands in front of the FIFO
-        some, asks, waits = Signal(), Signal(), Signal()
+        arrives, number, exempt = Signal(), Signal(bits(count)), Signal(MAX_SOURCES)
         m.d.comb += [
-            asks.eq(self.read.valid & self.read.payload.source_valid.any()),
-            some.eq(waits | asks),
-            group.as_value().eq(Mux(waits, head.as_value(), self.read.payload.as_value())),
+            arrives.eq(self.read.valid & read.source_valid.any()),
+            number.eq(read.collector * self._tags + read.tag if self._tags > 1 else read.collector),
+            exempt.eq(Cat(place.exempt for place in self.place) & read.source_valid),
         ]
+        for slot, place in enumerate(self.place):
+            m.d.comb += [place.warp.eq(read.warp), place.register.eq(read.sources[slot])]
+        uops = m.submodules.uops = Memory(shape=layout, depth=count, init=[])
+        write_at(m, uops, number, read.as_value(), arrives)
+        name = 1 + len(self.place[0].physical)  # bits: there is a physical register; which
+        names: Arrays = Memory(shape=data.ArrayLayout(name, MAX_SOURCES), depth=count, init=[])
+        m.submodules.names = names
+        own, put = [Cat(1, place.physical) for place in self.place], names.write_port(granularity=1)
+        m.d.comb += [put.addr.eq(number), put.en.eq(Mux(arrives, exempt, 0))]
+        m.d.comb += put.data.as_value().eq(Cat(own))
+        banks = [self._bank(m, bank, arrives, number, exempt, uops, names) for bank in range(TABLE_BANKS)]
 
-        done, before = (
-            Signal(MAX_SOURCES),
-            Signal(MAX_SOURCES),
-        )  # slots looked up in earlier cycles; those of them with a name
-        places = record(self.named.physical.shape(), reset_less=True)
-        now, found, asked = Signal(MAX_SOURCES), Signal(MAX_SOURCES), Signal(MAX_SOURCES)
-        exempt = Signal(MAX_SOURCES)
-        m.d.comb += exempt.eq(Cat(place.exempt for place in self.place) & group.source_valid)
-        answers = []
-        for bank, find in enumerate(self.find):
-            mine = Signal(MAX_SOURCES, name=f"mine_{bank}")
-            m.d.comb += mine.eq(
+        waits, new = Signal(count), decode(m, number, arrives, count, "new")  # uops that wait for names
+        complete, known, leaves = Signal(count), Signal(), Signal(count)
+        m.d.comb += [
+            complete.eq(waits & ~reduce(or_, (bank.owed for bank in banks))),
+            known.eq(arrives & ~reduce(or_, (bank.short for bank in banks))),
+            leaves.eq(self.oldest(complete, age_matrix(m, new))),
+        ]
+        late, uop = Signal(), record(layout)  # the uop that goes has waited; the uop
+        m.d.comb += [
+            late.eq(complete.any()),
+            uop.as_value().eq(Mux(late, read_at(m, uops, encode(leaves)).as_value(), read.as_value())),
+            self.named.valid.eq(late | known),
+            self.named.collector.eq(uop.collector),
+            self.named.warp.eq(uop.warp),
+            self.named.slots.eq(uop.source_valid),
+            self.looked_up.eq(sum(bank.choice.any for bank in banks)),
+        ]
+        if self._tags > 1:
+            m.d.comb += self.named.tag.eq(uop.tag)
+        m.d.sync += waits.eq(waits & ~leaves | Mux(known & ~late, 0, new))
+        before = read_at(m, names, encode(leaves))
+        here = [Mux(late, (leaves & bank.ends).any(), ~bank.waits) for bank in banks]
+        for slot in range(MAX_SOURCES):
+            found = Signal(name, name=f"name_{slot}")
+            m.d.comb += found.eq(Mux(late, before[slot], own[slot]))
+            for bank, its in zip(banks, here, strict=True):
+                with m.If(its & bank.choice.one_hot[slot]):
+                    m.d.comb += found.eq(bank.answer)
+            m.d.comb += [self.named.mapped[slot].eq(found[0]), self.named.physical[slot].eq(found[1:])]
+        return m
+
+    def _bank(
+        self, m: Module, number: int, arrives: Value, new: Value, exempt: Value, uops: Records, names: Arrays
+    ) -> _Bank:
+        """Queue of one bank of the table; `new`: number of the new uop, of which the slots `exempt` need no
+        look-up."""
+        read = self.read.payload
+        mine, asks = Signal(MAX_SOURCES, name=f"mine_{number}"), Signal(name=f"asks_{number}")
+        m.d.comb += [
+            mine.eq(
                 Cat(
-                    some
-                    & group.source_valid[slot]
-                    & ~exempt[slot]
-                    & ~done[slot]
-                    & (group.sources[slot][: bits(TABLE_BANKS)] == bank)
+                    read.source_valid[slot] & ~exempt[slot] & (read.sources[slot][:_BANK_WIDTH] == number)
                     for slot in range(MAX_SOURCES)
                 )
-            )
-            choice = chosen(m, mine, f"slot_{bank}")
-            m.d.comb += [find.warp.eq(group.warp), find.register.eq(group.sources[choice.index])]
-            answers.append((choice.one_hot, find))
-        for slot in range(MAX_SOURCES):
-            place = Signal(len(self.find[0].physical), name=f"place_{slot}")
-            m.d.comb += place.eq(places[slot])
-            for one_hot, find in answers:
-                with m.If(one_hot[slot]):
-                    m.d.comb += [asked[slot].eq(1), found[slot].eq(find.mapped), place.eq(find.physical)]
-            own = self.place[slot]
-            m.d.comb += [own.warp.eq(group.warp), own.register.eq(group.sources[slot])]
-            with m.If(exempt[slot]):
-                m.d.comb += [found[slot].eq(1), place.eq(own.physical)]
-            m.d.comb += self.named.physical[slot].eq(place)
-            m.d.sync += places[slot].eq(place)
-
-        complete = Signal()
+            ),
+            asks.eq(arrives & mine.any()),
+        ]
+        entry = data.StructLayout({"uop": len(new), "slots": MAX_SOURCES})
+        fifo = m.submodules[f"queue_{number}"] = self.fifo_class(width=entry.size, depth=self._uops - 1)
+        waits, head = Signal(name=f"waits_{number}"), record(entry, name=f"head_{number}", reset_less=True)
+        pushed, slots = record(entry, name=f"pushed_{number}"), Signal(MAX_SOURCES, name=f"slots_{number}")
         m.d.comb += [
-            now.eq(Mux(some, asked | exempt, 0)),
-            complete.eq(some & ((done | now) == group.source_valid)),
-            self.looked_up.eq(sum(asked)),
-            self.named.valid.eq(complete),
-            self.named.collector.eq(group.collector),
-            self.named.warp.eq(group.warp),
-            self.named.slots.eq(group.source_valid),
-            self.named.mapped.eq(before | found),
-            fifo.w_data.eq(self.read.payload.as_value()),
-            fifo.w_en.eq(asks & waits & (fifo.r_rdy | ~complete)),
-            fifo.r_en.eq(waits & complete),
+            pushed.uop.eq(new),
+            pushed.slots.eq(mine),
+            slots.eq(Mux(waits, head.slots, Mux(asks, mine, 0))),
         ]
-        with m.If(complete | ~waits):
-            m.d.sync += head.as_value().eq(Mux(fifo.r_rdy, fifo.r_data, self.read.payload.as_value()))
-        m.d.sync += waits.eq(Mux(waits, ~complete | fifo.r_rdy | asks, asks & ~complete))
-        if self._tags > 1:
-            m.d.comb += self.named.tag.eq(group.tag)
-        m.d.sync += [
-            done.eq(Mux(complete, 0, done | now)),
-            before.eq(Mux(complete | ~some, 0, before | found)),
+        choice, last = chosen(m, slots, f"slot_{number}"), Signal(name=f"last_{number}")
+        m.d.comb += [
+            last.eq(slots == choice.one_hot),
+            fifo.w_data.eq(pushed.as_value()),
+            fifo.w_en.eq(asks & waits & (fifo.r_rdy | ~last)),
+            fifo.r_en.eq(waits & last),
         ]
-        return m
+        m.d.sync += waits.eq(Mux(waits, ~last | fifo.r_rdy | asks, asks & ~last))
+        with m.If(waits & last):
+            m.d.sync += head.as_value().eq(Mux(fifo.r_rdy, fifo.r_data, pushed.as_value()))
+        with m.Else():
+            m.d.sync += [head.uop.eq(Mux(waits, head.uop, new)), head.slots.eq(slots & ~choice.one_hot)]
+
+        uop, find = record(read.shape(), name=f"uop_{number}"), self.find[number]
+        answer = Signal(1 + len(find.physical), name=f"answer_{number}")
+        m.d.comb += [
+            uop.as_value().eq(Mux(waits, read_at(m, uops, head.uop).as_value(), read.as_value())),
+            find.warp.eq(uop.warp),
+            find.register.eq(uop.sources[choice.index]),
+            answer.eq(Cat(find.mapped, find.physical)),
+        ]
+        put = names.write_port(granularity=1)
+        m.d.comb += [
+            put.addr.eq(Mux(waits, head.uop, new)),
+            put.data.as_value().eq(answer.replicate(MAX_SOURCES)),
+            put.en.eq(choice.one_hot),
+        ]
+        owed = Signal(self._uops, name=f"owed_{number}")
+        ends = decode(m, head.uop, waits & last, self._uops, f"ends_{number}")
+        short = asks & (waits | ~last)
+        m.d.sync += owed.eq(owed & ~ends | decode(m, new, short, self._uops, f"short_{number}"))
+        return _Bank(choice, answer, waits, ends, owed & ~ends, short)

@@ -75,7 +75,7 @@ class Renaming(Mapping):
     ) -> None:
         self._config = config
         self._probe = probe
-        self._tags, self._entries, self.operands = collection.tags, collection.entries, operands
+        self._tags, self.operands = collection.tags, operands
         self._cached = moved[0] > 0
         core = config.sub_core
         self.table = self.table_class(config, writers)
@@ -274,7 +274,7 @@ class Renaming(Mapping):
     def _look_up(self, m: Module) -> None:
         """Send a uop's requests to the banks when its names are known. What was never written is read from
         anywhere."""
-        m.submodules.names = names = OperandLookup(self._config, self._entries, self._tags)
+        m.submodules.names = names = OperandLookup(self._config, self._tags)
         named, request = names.named, self.request
         wiring.connect(m, wiring.flipped(self.read), names.read)
         for source, sink in zip(names.find, self.table.find, strict=True):

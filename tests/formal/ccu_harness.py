@@ -36,7 +36,8 @@ def opened(unit: type[Ccu]) -> type[Ccu]:
 
 class Harness(Environment):
     """Claims, beside the operands at dispatch, which `Environment` compares with the newest values: a locked
-    line stays and keeps its register; a warp owns one unit at most; a unit keeps one result a cycle at most.
+    line stays and keeps its register, and stays valid while its warp owns the unit; a warp owns one unit at
+    most; a unit keeps one result a cycle at most.
 
     Parameters
     ----------
@@ -79,7 +80,8 @@ class Harness(Environment):
                 Signal.like(register, name=f"before_{number}_{line}"),
             )
             m.d.sync += [stays.eq(table.locked[line] & ~self.gone[number]), before.eq(register)]
-            m.d.comb += Assert(~stays | (table.locked[line] & table.valid[line] & (register == before)))
+            m.d.comb += Assert(~stays | (table.locked[line] & (register == before)))
+            m.d.comb += Assert(~stays | table.valid[line] | ~self.unit._owned[number])
 
     # --- The invariant.
 
@@ -101,6 +103,10 @@ class Harness(Environment):
                     Assert(~written[register] | (self.write_lanes[warp][register] == self.lanes[number]))
                     for register in range(REGISTERS)
                 ]
+                for other, others in enumerate(of_uops):  # several uops of a warp, in several units
+                    if other != number:
+                        m.d.comb += Assert(~(busy & (self.sources_of(number) & others).any()))
+                        m.d.comb += Assert(~(written & others).any())
 
     def _operands_of(self, number: int) -> list[tuple[Value, Value, Value]]:
         """Of every source slot: there is one; its line; its operand arrives in this cycle."""
@@ -121,7 +127,8 @@ class Harness(Environment):
         busy = self.busy[number]
         m.d.comb += [
             Assert(unit._busy[number] == busy),
-            Assert(~busy | (owned & (owner == self.of_warp[number]))),
+            Assert(~(busy & owned) | (owner == self.of_warp[number])),
+            Assert(~busy | owned | (not unit.own_unit)),
             Assert(owner < self.warps),
             Assert(owned | ~table.valid.any()),
             Assert(~busy | (unit.kept[number].result.seq == self.seq[number])),
@@ -130,12 +137,15 @@ class Harness(Environment):
             Assert(busy | ~self.left[number].any()),
         ]
         mine: Value = owned & (owner == self.warp)
+        collected: Value = busy & (self.of_warp[number] == self.warp)
         locked, asked = [], []
         for slot, (here, place, arriving) in enumerate(self._operands_of(number)):
             register = self.named[number][slot]
             locked.append(Mux(here, 1 << place, 0)[: table.size])
             asked.append(Mux(self.left[number][slot] | arriving, 1 << place, 0)[: table.size])
-            newest = ~(mine & self.known & (register == self.register)) | (delivery.value[0] == self.newest)
+            newest = ~(collected & self.known & (register == self.register)) | (
+                delivery.value[0] == self.newest
+            )
             m.d.comb += [
                 Assert(~arriving | (here & ~self.left[number][slot] & newest)),
                 Assert(~here | (place < table.size)),
@@ -146,7 +156,10 @@ class Harness(Environment):
                 for other in range(slot)
             ]
             m.d.comb += [
-                Assert(~(here & (place == line)) | (table.valid[line] & (table.registers[line] == register)))
+                Assert(
+                    ~(here & (place == line))
+                    | ((table.valid[line] | ~owned) & (table.registers[line] == register))
+                )
                 for line in range(table.size)
             ]
         m.d.comb += [
@@ -156,7 +169,8 @@ class Harness(Environment):
         ]
         for line, register in enumerate(table.registers):
             right = unit.contents[number][line][0] == self.newest
-            holds = mine & table.valid[line] & table.filled[line] & (register == self.register)
+            here = (mine & table.valid[line]) | (collected & table.locked[line])
+            holds = here & table.filled[line] & (register == self.register)
             m.d.comb += [
                 Assert(~(holds & self.known) | right),
                 Assert(~table.valid[line] | (register < REGISTERS)),

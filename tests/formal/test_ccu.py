@@ -14,7 +14,10 @@ invariant of `ccu_harness`:
 * with fair banks and fair units every uop that was allocated is complete after `SLOTS` + 1 cycles and
   dispatched at most one cycle later.
 
-Not looked at: customary policies, wide results, more than two units.
+The first four are shown, too, under customary policies where every uop gets any free unit: a warp then may
+have uops in both units, and has values in one.
+
+Not looked at: wide results, more than two units.
 """
 
 from __future__ import annotations
@@ -23,12 +26,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const, Module
+from amaranth.hdl import Const, Module, Signal
 
 import warpbank.hdl.collector.ccu
 from tests.formal.ccu_harness import Dispatches, Harness
 from tests.formal.collecting import machine
 from tests.formal.prove import Refuted, prove
+from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.collector.ccu import Ccu
 
 #: Minutes on a machine of its own; much longer where many share it.
@@ -56,6 +60,34 @@ def test_values_are_the_newest_and_locked_ones_stay(tmp_path: Path) -> None:
 def test_every_uop_is_dispatched(tmp_path: Path) -> None:
     built = harness(Dispatches)
     prove(built, built.free, 2, tmp_path, inductive=True)
+
+
+class AnyUnit(Ccu):
+    """Customary policies: every uop gets any free unit."""
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__(config, far_first=False, own_unit=False)
+
+
+def test_values_are_the_newest_in_any_unit(tmp_path: Path) -> None:
+    built = harness(unit=AnyUnit)
+    prove(built, built.free, 2, tmp_path, inductive=True)
+
+
+class TwoPlaces(AnyUnit):
+    """A warp that goes to another unit keeps its values in the one it had."""
+
+    def _choose(self, m: Module) -> Any:
+        kept, self._left = self._left, Signal.like(self._left)
+        chosen = super()._choose(m)
+        self._left = kept
+        return chosen
+
+
+def test_values_in_two_places_are_refuted(tmp_path: Path) -> None:
+    built = harness(unit=TwoPlaces, warps=1, lines=2, inductive=False)
+    with pytest.raises(Refuted):
+        prove(built, built.free, 3, tmp_path)
 
 
 class NeverFlushed(Ccu):

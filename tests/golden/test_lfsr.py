@@ -1,4 +1,4 @@
-"""The shift register: all its numbers, in the order that the polynomial says."""
+"""The shift register: all its numbers, in the order that the polynomial says, and fair choices by them."""
 
 from __future__ import annotations
 
@@ -42,14 +42,9 @@ def test_every_number_comes_once_in_a_period() -> None:
     assert set(seen.values()) == {1}
 
 
-def test_bits_are_cut_out_of_the_number() -> None:
-    lfsr = Lfsr(0b1011_0000_1110_0101)
-    assert (lfsr.bits(0, 3), lfsr.bits(2, 3), lfsr.bits(12, 4), lfsr.bits(5, 0)) == (0b101, 0b001, 0b1011, 0)
-
-
 def test_it_moves_only_when_told() -> None:
     lfsr = Lfsr(7)
-    assert [lfsr.bits(0, 16) for _ in range(3)] == [7, 7, 7]
+    assert [lfsr.choose(0b11) for _ in range(3)] == [0, 0, 0]
     assert lfsr.state == 7
 
 
@@ -58,13 +53,44 @@ def test_neighbouring_numbers_are_unrelated(width: int) -> None:
     """Every pair of successive cuts comes about as often as any other."""
     lfsr, pairs, before = Lfsr(1), Counter[tuple[int, int]](), 0
     for _ in range(PERIOD):
-        now = lfsr.bits(0, width)
+        now = lfsr.state & (1 << width) - 1
         pairs[before, now] += 1
         lfsr.advance()
         before = now
     even = PERIOD / 4**width
     assert len(pairs) == 4**width
     assert all(abs(count - even) <= 2 for count in pairs.values())
+
+
+@pytest.mark.parametrize("mask", [0b1, 0b1000_0000, 0b11, 0b1000_0001, 0b1110_0000, 0b1010_1101, 0b111_1111])
+def test_each_set_bit_is_as_likely(mask: int) -> None:
+    """Over all numbers, whatever the turn."""
+    register, count = Lfsr(1), mask.bit_count()
+    for turn in range(6):
+        chosen = Counter[int]()
+        for number in range(1, 1 << 16):
+            register.state = number
+            chosen[register.choose(mask, turn)] += 1
+        assert sum(1 << bit for bit in chosen) == mask
+        assert max(chosen.values()) - min(chosen.values()) <= 2
+        assert sum(chosen.values()) == 65535
+        assert len(chosen) == count
+
+
+def test_choices_of_one_cycle_and_of_the_next_ones_are_independent() -> None:
+    """Of three lines, every pair of choices comes in one of nine cases."""
+    register, together, following = Lfsr(0xACE1), Counter[tuple[int, int]](), Counter[tuple[int, int]]()
+    before = register.choose(0b111)
+    for _ in range(9000):
+        register.advance()
+        first, second = register.choose(0b111), register.choose(0b111, 1)
+        together[first, second] += 1
+        following[before, first] += 1
+        before = first
+    for pairs in (together, following):
+        assert len(pairs) == 9
+        assert min(pairs.values()) > 900
+        assert max(pairs.values()) < 1100
 
 
 @pytest.mark.parametrize("seed", [0, -1, 65536])

@@ -6,12 +6,12 @@ import random
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const
+from amaranth.hdl import Const, Elaboratable, Module, Signal
 
 import warpbank.golden.lfsr
 from tests.hdl.bench import simulate
 from tests.hdl.wrapped import wrapped
-from warpbank.hdl.lfsr import STRIDE, TAPS, WIDTH, Lfsr
+from warpbank.hdl.lfsr import STRIDE, TAPS, TURNS, WIDTH, Lfsr, any_of, turned
 
 CHOICES = (1, 2, 0xACE1, 0x8000, 65535)
 
@@ -39,11 +39,8 @@ def test_equals_golden(seed: int) -> None:
 
 
 def test_the_same_polynomial() -> None:
-    assert (TAPS, WIDTH, STRIDE) == (
-        warpbank.golden.lfsr.TAPS,
-        warpbank.golden.lfsr.WIDTH,
-        warpbank.golden.lfsr.STRIDE,
-    )
+    model = warpbank.golden.lfsr
+    assert (TAPS, WIDTH, STRIDE, TURNS) == (model.TAPS, model.WIDTH, model.STRIDE, model.TURNS)
 
 
 def test_mutants_are_caught() -> None:
@@ -51,6 +48,35 @@ def test_mutants_are_caught() -> None:
     for unit in (Lfsr(2), restless, wrapped(Lfsr(1), state=lambda value, _: value ^ 4)):
         with pytest.raises(AssertionError):
             lockstep(1, unit=unit)
+
+
+class Chooser(Elaboratable):
+    """The choices of a cycle by themselves."""
+
+    def __init__(self, width: int) -> None:
+        self.mask, self.number, self.turn = Signal(width), Signal(WIDTH), Signal(3)
+        self.choice = Signal(width)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.sync += Signal().eq(0)
+        m.d.comb += self.choice.eq(any_of(m, self.mask, turned(self.number, self.turn, 6), "choice"))
+        return m
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 8])
+def test_choices_equal_golden(width: int) -> None:
+    rng, rtl, model = random.Random(width), Chooser(width), warpbank.golden.lfsr.Lfsr(1)
+
+    async def bench(ctx: Any) -> None:
+        for _ in range(400):
+            mask, turn = rng.randrange(1 << width), rng.randrange(6)
+            model.state = rng.choice((1, 0xFFFF, rng.randrange(1, 1 << WIDTH)))
+            for port, value in ((rtl.mask, mask), (rtl.number, model.state), (rtl.turn, turn)):
+                ctx.set(port, value)
+            assert ctx.get(rtl.choice) == (1 << model.choose(mask, turn) if mask else 0)
+
+    simulate(rtl, bench)
 
 
 @pytest.mark.parametrize("seed", [0, -1, 65536])

@@ -31,6 +31,7 @@ MORE = [
     ("bow-wr", (WINDOW + "7",)),
     ("malekeh", ("sub_core.collector.sthld=8", "sub_core.collector.cache_lines=16")),
     ("malekeh-pr", ()),
+    ("ccu-lru-own", ()),
     ("bow-wr", (TWO_LEVEL,)),
     ("malekeh", (TWO_LEVEL, "sub_core.collector.sthld=8", "sub_core.active_warps=3")),
 ]

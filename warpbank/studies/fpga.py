@@ -168,8 +168,8 @@ def build(kernel: str, scheme: Scheme, config: SmConfig | None = None) -> Image:
     if inserts:
         raise WarpbankError(
             f"scheme {scheme.name} inserts instructions ({inserts[0]}), which the demonstrator's integer "
-            "unit does not follow; take baseline, bow, bow-wb, bow-wr, malekeh, malekeh-pr, ccu-lru-gto "
-            "or gscalar."
+            "unit does not follow; take baseline, bow, bow-wb, bow-wr, malekeh, malekeh-pr, ccu-lru-gto, "
+            "ccu-lru-own or gscalar."
         )
     config = config or machine()
     check_machine(scheme, config)

@@ -28,8 +28,9 @@ def value(register: int, version: int = 0) -> np.ndarray:
     return np.arange(4, dtype=np.uint32) + np.uint32(1000 * register + 100 * version)
 
 
-#: Units under customary policies.
+#: Units under customary policies, of which a warp keeps its own; and any of which may serve any uop.
 LRU = partial(Ccu, far_first=False)
+ANY = partial(Ccu, far_first=False, own_unit=False)
 
 
 class Bench:

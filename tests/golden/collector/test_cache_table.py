@@ -61,14 +61,14 @@ def test_a_flush_forgets_all() -> None:
 
 @pytest.mark.parametrize("far", [0b1, 0b1000_0000, 0b0101_0010, 0b1111_1111])
 def test_far_lines_go_first_at_random(far: int) -> None:
-    """All of them in time, and none else, however old the others are."""
+    """All of them as often, and none else, however old the others are, and wherever they stand."""
     table, chosen = _full(far=far), Counter[int | None]()
     for _ in range(600):
         chosen[_replaced(table)] += 1
         table.taken()
     assert set(chosen) == {number for number in range(8) if far >> number & 1}
-    if far == 0xFF:
-        assert min(chosen.values()) > 50
+    share = 600 / far.bit_count()
+    assert all(abs(count - share) < share / 3 for count in chosen.values())
 
 
 def test_a_locked_line_is_never_replaced() -> None:
@@ -130,7 +130,7 @@ def test_a_seed_decides() -> None:
 
 def test_several_in_a_cycle_use_other_bits_of_one_number() -> None:
     table = _full(seed=0b1110_0110_0010_1101, far=0xFF)
-    assert [_replaced(table, turn) for turn in range(6)] == [0b101, 0b011, 0b010, 0b000, 0b110, 0b001]
+    assert [_replaced(table, turn) for turn in range(6)] == [0b111, 0b001, 0b110, 0b011, 0b011, 0b100]
     before = table._random.state
     assert before == 0b1110_0110_0010_1101, "it moves at the end of the cycle"
     table.taken()

@@ -33,13 +33,13 @@ from warpbank.program.runner import compile_job, execute, trace_job
 from warpbank.program.trace.builder import TraceBuilder, alu
 from warpbank.program.trace.schema import Trace
 
-SCHEMES = ("malekeh", "malekeh-pr", "ccu-lru-gto")
+SCHEMES = ("malekeh", "malekeh-pr", "ccu-lru-gto", "ccu-lru-own")
 STHLD = ("0", "1", "8", "adaptive")
 #: Scheme, collectors of a sub-core (a unit per warp: 8), waiting time.
 COMBINATIONS = [
     (scheme, units, sthld)
     for scheme, units, sthld in product(SCHEMES, (1, 2, 8), STHLD)
-    if (units == 8 or scheme != "malekeh-pr") and (sthld == "0" or scheme != "ccu-lru-gto")
+    if (units == 8 or scheme != "malekeh-pr") and (sthld == "0" or not scheme.startswith("ccu-lru"))
 ]
 
 
@@ -194,7 +194,8 @@ def test_six_sources_and_pairs(unit: Unit) -> None:
         )
         result, _ = _run(hinted, _machine("tiny", 1 if scheme == "malekeh" else 2, "1"), scheme)
         _consistent(hinted, result, scheme)
-        assert result.counters["boc.forwards"] > 40
+        # Any free unit: while one collects six operands, the next uop of the warp goes to the other one.
+        assert result.counters["boc.forwards"] > 40 or scheme == "ccu-lru-gto"
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from tests.golden.collector.ccu_bench import LRU, ONE, RESULT, TWO, Bench, owner
+from tests.golden.collector.ccu_bench import ANY, LRU, ONE, RESULT, TWO, Bench, owner, value
 
 PRIVATE = ("sub_core.collectors=8", "allocation=per_warp")
 
@@ -182,3 +182,66 @@ def test_lru_replaces_near_lines_too() -> None:
     bench.run(bench.uop(0, *range(6), near=0b111111))
     bench.run(bench.uop(0, 6, 7, 8, 9))
     assert bench.held(0) == {2, 3, 4, 5, 6, 7, 8, 9}
+
+
+# --- Any free unit for every uop.
+
+
+def test_every_uop_gets_any_free_unit() -> None:
+    """Four units, of which the warp's last one is free: each is as likely."""
+    chosen = Counter[int]()
+    for seed in range(1, 400):
+        bench = Bench("sub_core.collectors=4", f"seed={163 * seed}", kind=ANY)
+        last = bench.issue(bench.uop(0, 1))
+        bench.deliver()
+        bench.go()
+        chosen[(bench.issue(bench.uop(0, 1)) - last) % 4] += 1
+    assert min(chosen[place] for place in range(4)) > 60
+
+
+def test_a_warp_collects_in_several_units_at_once() -> None:
+    bench = Bench(TWO, kind=ANY)
+    first, second = bench.uop(0, 1, 2), bench.uop(0, 3, 2)
+    assert {bench.issue(first), bench.issue(second)} == {0, 1}
+    assert bench.ccu.may_issue == 0
+    bench.deliver()
+    bench.go()
+    bench.go()
+    assert [operand.tolist() for operand in first.operands] == [value(1).tolist(), value(2).tolist()]
+    assert [operand.tolist() for operand in second.operands] == [value(3).tolist(), value(2).tolist()]
+    assert sorted(bench.done) == [(0, 1), (0, 2), (0, 2), (0, 3)]
+
+
+def test_a_warp_has_values_in_its_last_unit_only() -> None:
+    """Back in its last unit it finds them; in another one it finds nothing, and the last one forgets them."""
+    found, moved = 0, 0
+    for seed in range(1, 40):
+        bench = Bench(TWO, f"seed={163 * seed}", kind=ANY)
+        last = bench.issue(bench.uop(0, 1, 2))
+        bench.deliver()
+        bench.go()
+        number = bench.issue(bench.uop(0, 2, 3))
+        if number == last:
+            found += 1
+            assert bench.held(number) == {1, 2, 3}
+            assert [request[3] for request in bench.requests] == [3]
+        else:
+            moved += 1
+            assert (bench.held(last), bench.held(number)) == (set(), {2, 3})
+            assert [request[3] for request in bench.requests] == [2, 3]
+            assert bench.take("flush") == [(last, 2)]
+    assert min(found, moved) > 8
+
+
+def test_a_result_in_the_cycle_in_which_its_warp_moves_on_is_not_kept() -> None:
+    for seed in range(1, 20):
+        bench = Bench(TWO, f"seed={163 * seed}", kind=ANY)
+        last = bench.issue(bench.uop(0, 1))
+        bench.deliver()
+        bench.go()
+        bench.results((bench.uop(0), 9, 7), edge=False)
+        if bench.issue(bench.uop(0, 2)) != last:
+            assert not bench.held(last)
+            assert not bench.take("collector_write")
+            return
+    pytest.fail("the warp never moved on")

@@ -56,7 +56,8 @@ class Machine:
         core = config.sub_core
         self.banks = [[self.draw() for _ in range(REGISTERS)] for _ in range(core.warps)]
         self.pending: list[set[int]] = [set() for _ in range(core.warps)]  # registers that will be written
-        self.reading: list[set[int]] = [set() for _ in range(core.warps)]  # operands still to be read
+        #: Operands still to be read, and how many uops are to read them.
+        self.reading: list[Counter[int]] = [Counter() for _ in range(core.warps)]
         self.next: list[TraceUop] = []
         self.seq = [0] * core.warps
         self.flying: list[list[TraceUop]] = [[] for _ in Unit]  # dispatched, by unit
@@ -100,7 +101,9 @@ class Machine:
         def free(warp: int) -> bool:
             uop = self.next[warp]
             written = set(range(uop.destination, uop.destination + uop.count))
-            return not self.pending[warp] & (written | set(uop.sources)) and not self.reading[warp] & written
+            return not self.pending[warp] & (written | set(uop.sources)) and not written & set(
+                self.reading[warp]
+            )
 
         return sum(free(warp) << warp for warp in range(len(self.next)))
 
@@ -108,7 +111,7 @@ class Machine:
         """A uop issues: its hazards begin."""
         uop.written, uop.values = 0, [self.draw() for _ in range(uop.count)]
         self.pending[uop.warp] |= set(range(uop.destination, uop.destination + uop.count))
-        self.reading[uop.warp] = set(uop.sources)
+        self.reading[uop.warp].update(uop.sources)
         self.next[uop.warp] = self.make(uop.warp)
 
     def read(self, collector: int, slot: int, uop: TraceUop, register: int) -> None:
@@ -117,7 +120,8 @@ class Machine:
 
     def read_done(self, warp: int, register: int) -> None:
         """Release an operand (scoreboard release interface)."""
-        self.reading[warp].remove(register)
+        assert self.reading[warp][register]
+        self.reading[warp] -= Counter((register,))
 
     def accepts(self, unit: int, cycle: int) -> bool:
         """Return whether the unit takes a uop (dispatch interface)."""

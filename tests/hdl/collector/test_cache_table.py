@@ -13,7 +13,6 @@ from amaranth.sim import Simulator
 
 import warpbank.hdl.collector.cache_table
 from tests.golden.collector.ccu_bench import LRU, ONE, Bench
-from warpbank.arch.parameters import bits
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.golden.collector.cache_table import CacheTable
 from warpbank.golden.collector.ccu import Ccu
@@ -57,7 +56,7 @@ def replacement(size: int, far_first: bool, seed: int) -> Counter[str]:
     decided how often."""
     rng = random.Random(seed)
     m, lines = Module(), Lines(size, "")
-    number, register, use = Signal(bits(size)), Signal(8), Signal(size)
+    number, register, use = Signal(16), Signal(8), Signal(size)
     place = Signal(size)
     m.d.comb += place.eq(victim(m, lines, lines.valid, lines.locked, number, far_first, ""))
     here = found(m, lines, register, "")
@@ -69,7 +68,7 @@ def replacement(size: int, far_first: bool, seed: int) -> Counter[str]:
         for _ in range(150):
             table = _random_table(rng, size, far_first)
             _show(ctx, lines, table)
-            ctx.set(number, table._random.bits(0, bits(size)))
+            ctx.set(number, table._random.state)
             line = table._victim(0)
             assert ctx.get(place) == (0 if line is None else 1 << line.number), f"seed {seed}"
             far = [each for each in table.lines if not each.locked and not each.near]

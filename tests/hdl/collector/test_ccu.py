@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const
+from amaranth.hdl import Const, Mux, Signal
 from hypothesis import given
 
 import warpbank.golden.collector.ccu
@@ -30,8 +30,10 @@ from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 from warpbank.hdl.collector.ccu import Ccu
 
-#: Units under customary policies.
-LRU = partial(Ccu, far_first=False)
+#: Units under customary policies, any of which may serve any uop.
+LRU = partial(Ccu, far_first=False, own_unit=False)
+#: Units under customary policies, but a warp keeps its own.
+LRU_OWN = partial(Ccu, far_first=False)
 
 
 def machine_of(name: str, overrides: tuple[str, ...] = ()) -> SmConfig:
@@ -65,6 +67,7 @@ def lockstep(
             world.read_done,
             log.probe,
             rtl.far_first,  # type: ignore[arg-type]
+            rtl.own_unit,
         )
     waiting_time = Sthld(shape.sthld_interval, shape.sthld_max)
     issued = 0
@@ -262,6 +265,7 @@ CASES: dict[str, tuple[str, Callable[..., Ccu], tuple[str, ...]]] = {
     "single": ("single", Ccu, ()),
     "lru": ("tiny", LRU, ("sub_core.warps=4",)),
     "lru_three": ("odd", LRU, ()),
+    "lru_own": ("tiny", LRU_OWN, ("sub_core.warps=4",)),
 }
 #: Those that take longer than the default suite should.
 SLOW = ("many_lines", "lru_three")
@@ -362,19 +366,42 @@ def test_mutants_are_caught(mutant: type[Ccu]) -> None:
     assert fails(lambda seed: _case("shared", seed, mutant))
 
 
+class TwoPlaces(Ccu):
+    """A warp that goes to another unit keeps its values in the one it had."""
+
+    def _choose(self, m: Any) -> Any:
+        kept, self._left = self._left, Signal.like(self._left)
+        chosen = super()._choose(m)
+        self._left = kept
+        return chosen
+
+
+class OwnFirst(Ccu):
+    """A warp's own unit is taken where it is free."""
+
+    def _open_units(self, free: Any, has: Any) -> Any:
+        return Mux((free & has).any(), free & has, free)
+
+
+@pytest.mark.parametrize("mutant", [TwoPlaces, OwnFirst])
+def test_mutants_without_own_units_are_caught(mutant: type[Ccu]) -> None:
+    unit = partial(mutant, far_first=False, own_unit=False)
+    assert fails(lambda seed: _case("lru", seed, unit))
+
+
 @pytest.mark.parametrize("module", ["ccu", "cache_table"])
 @pytest.mark.parametrize("what", ["lock", "chance"])
 def test_broken_replacement_is_caught(module: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lock bit ignored, or always the first far line: for results (`ccu`), and for a uop's operands
-    (`cache_table`)."""
+    """The lock bit ignored, or far lines counted from the other end: for results (`ccu`), and for a uop's
+    operands (`cache_table`)."""
     real = warpbank.hdl.collector.cache_table.victim
 
     def broken(m: Any, lines: Any, valid: Any, closed: Any, random: Any, *others: Any) -> Any:
-        closed, random = (closed & 0, random) if what == "lock" else (closed, random & 0)
+        closed, random = (closed & 0, random) if what == "lock" else (closed, ~random)
         return real(m, lines, valid, closed, random, *others)
 
     monkeypatch.setattr(f"warpbank.hdl.collector.{module}.victim", broken)
-    assert fails(lambda seed: _case("shared", seed))
+    assert fails(lambda seed: _case("single", seed, cycles=1000))
 
 
 def test_needs_a_configuration() -> None:

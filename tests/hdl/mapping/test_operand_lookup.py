@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
+from tests.hdl.mapping.broken_lookup import MUTANTS
 from tests.hdl.wrapped import wrapped
 from warpbank.golden.mapping.exempt import Exempt
 from warpbank.golden.mapping.operand_lookup import OperandLookup as Golden
@@ -17,12 +18,12 @@ from warpbank.golden.mapping.table import TABLE_BANKS, RenamingTable
 from warpbank.hdl.mapping.operand_lookup import OperandLookup
 
 
-def lockstep(machine: str, seed: int, tags: int = 1, unit: Any = OperandLookup, cycles: int = 80) -> None:
+def lockstep(machine: str, seed: int, tags: int = 1, unit: Any = OperandLookup, cycles: int = 80) -> int:
+    """Returns how many uops got their names before an older one."""
     rng = random.Random(seed)
     config = MACHINES[machine]
     core = config.sub_core
-    groups = core.collectors * tags
-    rtl, table = unit(config, groups, tags), RenamingTable(core.warps)
+    rtl, table = unit(config, tags), RenamingTable(core.warps)
     exempt = Exempt()
     exempt.launch(
         rng.getrandbits(8) & rng.getrandbits(8) if core.warp_registers >= 8 * core.warps else 0, core.warps
@@ -33,10 +34,11 @@ def lockstep(machine: str, seed: int, tags: int = 1, unit: Any = OperandLookup, 
             table.enter(warp, register, rng.randrange(core.warp_registers))
     table.edge()
     free = [(collector, tag) for collector in range(core.collectors) for tag in range(tags)]
-    named = waited = 0
+    named = waited = overtook = 0
+    order: list[tuple[int, int]] = []  # uops that wait, oldest first
 
     async def bench(ctx: Any) -> None:
-        nonlocal named, waited
+        nonlocal named, waited, overtook
         for _ in range(cycles):
             asks = bool(free) and rng.random() < 0.7
             ctx.set(rtl.read.valid, asks)
@@ -55,6 +57,8 @@ def lockstep(machine: str, seed: int, tags: int = 1, unit: Any = OperandLookup, 
                 ctx.set(rtl.read.payload, {**read, "tag": tag} if tags > 1 else read)
                 if not chosen:  # nothing to ask for: no turn is taken
                     free.append((collector, tag))
+                else:
+                    order.append((collector, tag))
                 for slot in chosen:
                     model.read(collector, slot, warp, sources[slot], tag)
             for port in rtl.place:
@@ -83,12 +87,15 @@ def lockstep(machine: str, seed: int, tags: int = 1, unit: Any = OperandLookup, 
                     assert ctx.get(rtl.named.mapped) >> slot & 1 == (place is not None)
                     if place is not None:
                         assert ctx.get(rtl.named.physical[slot]) == place
+                overtook += order[0] != (group.collector, group.tag)
+                order.remove((group.collector, group.tag))
                 free.append((group.collector, group.tag))
             await ctx.tick()
 
     simulate(rtl, bench)
     assert named
     assert waited
+    return overtook
 
 
 @FEW
@@ -97,14 +104,23 @@ def test_equals_golden(machine: str, tags: int, seed: int) -> None:
     lockstep(machine, seed, tags)
 
 
-@pytest.mark.parametrize("groups", [0, -1, "two"])
-def test_groups_must_be_a_number(groups: Any) -> None:
-    with pytest.raises(TypeError, match="Names needs a number of groups of at least 1, not"):
-        OperandLookup(MACHINES["tiny"], groups)
+def test_a_younger_uop_may_go_first() -> None:
+    assert lockstep("per_warp", 0)
+
+
+@pytest.mark.parametrize("tags", [0, -1, "two"])
+def test_tags_must_be_a_number(tags: Any) -> None:
+    with pytest.raises(TypeError, match="OperandLookup needs a number of tags of at least 1, not"):
+        OperandLookup(MACHINES["tiny"], tags)
 
 
 def test_a_late_name_is_caught() -> None:
-    def blind(config: Any, groups: int, tags: int) -> Any:
-        return wrapped(OperandLookup(config, groups, tags), looked_up=lambda value, _: value & 1)
+    def blind(config: Any, tags: int) -> Any:
+        return wrapped(OperandLookup(config, tags), looked_up=lambda value, _: value & 1)
 
     assert fails(lambda seed: lockstep("tiny", seed, unit=blind))
+
+
+@pytest.mark.parametrize("unit", MUTANTS)
+def test_mutants_are_caught(unit: Any) -> None:
+    assert fails(lambda seed: lockstep("per_warp", seed, unit=unit))

@@ -68,7 +68,7 @@ def test_every_operand_came_from_somewhere_in_time(scheme: str) -> None:
     assert seen > 50
 
 
-@pytest.mark.parametrize("scheme", ["bow", "bow-wb", "bow-wr", "malekeh", "malekeh-pr", "ccu-lru-gto"])
+@pytest.mark.parametrize("scheme", ["bow", "bow-wb", "bow-wr", "malekeh", "malekeh-pr", "ccu-lru-own"])
 def test_what_is_forwarded_stands_on_a_shelf(scheme: str) -> None:
     """Every source that an event `forward` names is kept in that collector in the cycle after, with the value
     that the uop is given."""

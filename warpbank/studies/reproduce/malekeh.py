@@ -39,9 +39,13 @@ _SCHEMES: dict[str, tuple[str, tuple[str, ...]]] = {
     f"interval {_SHORT}": ("malekeh", (f"sub_core.collector.sthld_interval={_SHORT}",)),
     "Malekeh_PR": ("malekeh-pr", ()),
     "BOW": ("bow", _BOW),
+    "STHLD 0": ("malekeh", ("sub_core.collector.sthld=0",)),
     "GTO and LRU": ("ccu-lru-gto", ()),
+    "own unit kept": ("ccu-lru-own", ()),
 }
 _COMPARED = ("Malekeh", f"interval {_SHORT}", "Malekeh_PR", "BOW")
+#: Malekeh with each waiting time.
+_WAITING = ("STHLD 0", "Malekeh", f"interval {_SHORT}")
 #: Pairs that section VI-B compares: column, scheme, and what it is compared with.
 _PAIRS = (("BOW over Malekeh", "BOW", "Malekeh"), ("Malekeh_PR over BOW", "Malekeh_PR", "BOW"))
 #: Fig. 2, monolithic: one scheduler over warps, banks and collectors of four sub-cores, units as fast as
@@ -386,6 +390,15 @@ MALEKEH = Paper(
             f"of each; {_MIX}.",
         ),
         Figure(
+            "fig13-sthld",
+            "Fig. 13: hit ratio of Malekeh with adaptive waiting, and without waiting",
+            "%",
+            _WAITING,
+            lambda kernel, size: [_run(name, kernel, size) for name in _WAITING],
+            _hits_row(*_WAITING),
+            f"{_SHORT_RUNS}; the paper prints the adaptive one alone.",
+        ),
+        Figure(
             "fig13-pairs",
             "Fig. 13: hit ratio of one scheme less that of another",
             "points",
@@ -438,11 +451,12 @@ MALEKEH = Paper(
             "fig17",
             "Fig. 17: hit ratio of the same storage under GTO and LRU",
             "%",
-            ("GTO and LRU", "Malekeh"),
-            _runs("GTO and LRU", "Malekeh"),
-            _hits_row("GTO and LRU", "Malekeh"),
-            "A warp of ours that owns a unit gets that one again, and our GTO stays with a warp as long "
-            f"as it can issue; how the paper's gives out units is not said. And {_MIX}.",
+            ("GTO and LRU", "own unit kept", "Malekeh"),
+            _runs("GTO and LRU", "own unit kept", "Malekeh"),
+            _hits_row("GTO and LRU", "own unit kept", "Malekeh"),
+            "Every uop gets any free unit at random, as in the paper's baseline; a warp has values in its "
+            "last unit only. `own unit kept`: a warp that owns a unit is collected there, which is "
+            f"Malekeh's policy. How the paper's comparator gives out units is not said. And {_MIX}.",
         ),
         Figure(
             "storage",
