@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from warpbank.arch.schemes import Scheme
+from warpbank.arch.units import UNITS
 
 #: Kinds that are the issue of a uop.
 ISSUES = ("reader", "last reader", "writer", "part writer", "pbr", "move", "prefetch")
@@ -45,8 +46,10 @@ def _evicting_flat(scheme: Scheme) -> bool:
     return _evicting(scheme) and scheme.hierarchy == "flat"
 
 
-def _ccu(scheme: Scheme) -> bool:
-    return scheme.collector.startswith("ccu")
+def _one_in_collection(scheme: Scheme) -> bool:
+    """Caching collectors in which a warp that owns a unit waits for it."""
+    unit = UNITS["collector"][scheme.collector]
+    return unit.name.startswith("ccu") and bool(unit.arguments.get("own_unit", True))
 
 
 def _flat(scheme: Scheme) -> bool:
@@ -201,7 +204,7 @@ RULES = (
         "A warp has one uop in collection, and a collector one port.",
         ("reader", "last reader", "writer", "part writer", "move", *READS),
         READS,
-        _ccu,
+        _one_in_collection,
     ),
     Rule(
         "A bypassing collector fetches a register once, for all uops that wait for it, and one of them "
