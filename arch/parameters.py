@@ -115,7 +115,7 @@ class CollectorConfig(_Checked):
     )
 
     cache_lines: int = item(
-        8, "registers", "Malekeh: lines of a caching collector unit's table, a power of two", low=8, high=64
+        8, "registers", "Malekeh: lines of a caching collector unit's table", low=8, high=64
     )
     near_distance: int = item(
         12, "uops", "Malekeh: largest distance at which a reuse is near (RTHLD in the paper)"
@@ -134,11 +134,6 @@ class CollectorConfig(_Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.cache_lines & (self.cache_lines - 1):
-            raise ConfigError(
-                "CollectorConfig.cache_lines must be a power of two, since a random number selects the line, "
-                f"not {self.cache_lines}."
-            )
         if self.sthld != "adaptive" and not (self.sthld.isdecimal() and int(self.sthld) < 256):
             raise ConfigError(
                 "CollectorConfig.sthld must be 'adaptive' or a number of cycles from 0 to 255, not "

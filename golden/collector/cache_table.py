@@ -42,7 +42,7 @@ class CacheTable:
 
     Parameters
     ----------
-    lines : size, a power of two.
+    lines : size.
     seed : of the shift register; it moves once in a cycle in which lines are taken.
     far_first : prefer lines whose reuse is far; else plain least recently used.
     """

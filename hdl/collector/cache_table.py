@@ -22,7 +22,7 @@ class Lines:
 
     Parameters
     ----------
-    lines : size, a power of two.
+    lines : size.
     name : of the signals.
 
     Attributes

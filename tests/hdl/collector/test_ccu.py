@@ -261,6 +261,7 @@ CASES: dict[str, tuple[str, Callable[..., Ccu], tuple[str, ...]]] = {
     "adaptive": ("tiny", Ccu, ("sthld_interval=16", "sub_core.warps=4")),
     "one_unit": ("tiny", Ccu, ("sub_core.collectors=1", "sub_core.warps=3", "sthld=1", "seed=65535")),
     "many_lines": ("odd", Ccu, ("cache_lines=16", "sub_core.collectors=2", "sthld=8")),
+    "twelve_lines": ("tiny", Ccu, ("cache_lines=12", "sub_core.warps=4", "sthld=8")),
     "per_warp": ("per_warp", Ccu, ("sub_core.warps=3", "sub_core.collectors=3")),
     "single": ("single", Ccu, ()),
     "lru": ("tiny", LRU, ("sub_core.warps=4",)),
@@ -268,7 +269,7 @@ CASES: dict[str, tuple[str, Callable[..., Ccu], tuple[str, ...]]] = {
     "lru_own": ("tiny", LRU_OWN, ("sub_core.warps=4",)),
 }
 #: Those that take longer than the default suite should.
-SLOW = ("many_lines", "lru_three")
+SLOW = ("many_lines", "twelve_lines", "lru_three")
 
 
 def _case(name: str, seed: int, unit: Any = None, **others: Any) -> Counter[str]:
