@@ -164,11 +164,13 @@ class SchedulerUnit(RoomUnit):
     ----------
     extends : policy that it follows as long as no collector holds values of a warp; "": it is a policy of its
         own.
+    two_levels : only `sub_core.active_warps` warps of a sub-core issue; the others wait to become active.
     """
 
     room = "scheduler"
 
     extends: str = ""
+    two_levels: bool = False
 
 
 #: Units by room, then name.
@@ -248,6 +250,7 @@ for _scheduler in (
         hdl="warpbank.hdl.front_end.two_level:TwoLevel",
         exported="two_level",
         size=Size("maxwell"),
+        two_levels=True,
     ),
 ):
     register_unit(_scheduler)

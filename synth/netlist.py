@@ -27,6 +27,16 @@ SIMULATION = [
 #: Passes that keep names and give `if (rst) ... else if (enable) ...` per register. Memories that only a
 #: testbench looks into stay: without them the SM would have no operands.
 READABLE = ["setattr -set keep 1 t:$memrd_v2", "proc", "opt_clean", "opt_dff", "opt_clean -purge"]
+#: Passes that make registers of memories of one word: readers of Verilog take them apart, and would find a
+#: driver for each of its ports.
+_SINGLES = [
+    "proc",
+    "memory_collect",
+    "select -set single t:$mem_v2 r:SIZE=1 %i",
+    "memory_map @single",
+    "memory_unpack",
+]
+_SINGLE = re.compile(r"^ *memory width \d+ size 1 ", re.MULTILINE)
 
 #: Of RTLIL, what concerns no bit: wires, what is connected to them, and choices between values of no bit.
 _NOTHING = re.compile(
@@ -97,8 +107,9 @@ def to_rtlil(component: Any, name: str) -> str:
 
 def to_verilog(source: str, passes: list[str]) -> str:
     """Verilog text of RTLIL text. Raises YosysError."""
+    singles = _SINGLES if _SINGLE.search(source) else []
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder)
         (at / "design.il").write_text(source)
-        yosys.run(["read_rtlil design.il", *passes, "write_verilog -noattr design.v"], at)
+        yosys.run(["read_rtlil design.il", *singles, *passes, "write_verilog -noattr design.v"], at)
         return (at / "design.v").read_text()

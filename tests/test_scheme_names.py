@@ -12,7 +12,12 @@ from warpbank.arch.units import UNITS
 
 #: The registry, and what reproduces or quotes a paper's numbers, which are numbers of that paper's schemes.
 REGISTRY = ("arch/schemes.py", "arch/units.py")
-QUOTING = ("warpbank/studies/reproduce/", "warpbank/studies/examples.py", "synth/published.py")
+QUOTING = (
+    "warpbank/studies/reproduce/",
+    "warpbank/studies/compare/published.py",
+    "warpbank/studies/examples.py",
+    "synth/published.py",
+)
 NAMES = {*SCHEMES, *(name for units in UNITS.values() for name in units)}
 #: Words of the field that some unit has for a name, where they say something else.
 OTHERWISE = {

@@ -54,7 +54,7 @@ class Direct(Mapping):
 
     def ask(self, collector: int, slot: int, warp: int, register: int, tag: int) -> Home | None:
         """(bank, row) of a register, at once."""
-        return (register + warp) & self._bank_mask, self._base[warp] + (register >> self._shift)
+        return self.home(warp, register)
 
     def look(self, first: Sequence[deque[TraceUop]], here: int) -> bool:
         """Nobody lacks anything."""

@@ -376,15 +376,13 @@ class Ccu(wiring.Component):
         )
         uops = m.submodules.uops = Memory(shape=layout, depth=count, init=[])
         write_at(m, uops, self.entry, self._parts(m, layout), self.issue.valid)
-        complete, kind = (
-            Signal(count),
-            [Signal(bits(UNITS), name=f"kind_{number}") for number in range(count)],
-        )
+        complete = Signal(count)
+        self._kinds = [Signal(bits(UNITS), name=f"kind_{number}") for number in range(count)]
         m.d.comb += complete.eq(
             self._busy & Cat(~(table.locked & ~table.filled).any() for table in self._tables)
         )
         allocated = decode(m, self.entry, self.issue.valid, count, "allocated_kind")
-        for number, signal in enumerate(kind):
+        for number, signal in enumerate(self._kinds):
             with m.If(allocated[number]):
                 m.d.sync += signal.eq(uop.unit)
         taken: list[Value] = []
@@ -392,7 +390,7 @@ class Ccu(wiring.Component):
         for unit, port in enumerate(self.dispatch):
             pointer = Signal(self._config.sub_core.collector_width, name=f"pointer_{unit}")
             mask = Signal(count, name=f"complete_{Unit(unit).name.lower()}")
-            m.d.comb += mask.eq(complete & Cat(signal == unit for signal in kind))
+            m.d.comb += mask.eq(complete & Cat(signal == unit for signal in self._kinds))
             choice = first_from(m, mask, pointer, f"unit_{unit}")
             held = read_at(m, uops, choice.index)
             m.d.comb += [port.valid.eq(choice.any), port.payload.collector.eq(choice.index)]

@@ -129,6 +129,7 @@ class Harness(Environment):
             Assert(unit._busy[number] == busy),
             Assert(~(busy & owned) | (owner == self.of_warp[number])),
             Assert(~busy | owned | (not unit.own_unit)),
+            Assert((unit._kinds[number] == USED[0]) | (unit._kinds[number] == USED[1])),
             Assert(owner < self.warps),
             Assert(owned | ~table.valid.any()),
             Assert(~busy | (unit.kept[number].result.seq == self.seq[number])),

@@ -26,7 +26,8 @@ from warpbank.studies.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Compariso
 from warpbank.studies.compare.area import areas
 from warpbank.studies.compare.measures import MEASURES
 from warpbank.studies.compare.page import page, write
-from warpbank.studies.compare.settings import PUBLISHED, as_published, one_machine, published_ipc
+from warpbank.studies.compare.published import PUBLISHED, published_ipc
+from warpbank.studies.compare.settings import as_published, one_machine
 
 BY_NAME = {measure.name: measure for measure in MEASURES}
 OTHERS = [name for name in SCHEMES if name != BASELINE.name]

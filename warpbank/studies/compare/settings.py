@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from warpbank.arch.config import SmConfig
 from warpbank.arch.errors import SchemeError
 from warpbank.arch.register_files import REGISTER_FILES
-from warpbank.arch.schemes import BASELINE, SCHEMES, parse_scheme
-from warpbank.program.options import CodeOrder, CompileOptions, ConstantPlace
+from warpbank.arch.schemes import BASELINE, parse_scheme
+from warpbank.arch.units import UNITS, SchedulerUnit
+from warpbank.program.options import CompileOptions
 from warpbank.sim import experiment as exp
 from warpbank.sim.runs import RunSpec
-
-#: Field that names the warp scheduler of all sub-cores.
-SCHEDULER = "sub_core.front_end.scheduler"
+from warpbank.studies.compare.published import PUBLISHED, SCHEDULER, published
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,13 @@ class Setting:
         return parse_scheme(self.scheme).scheduler if named == "scheme" else named
 
     @property
+    def active_warps(self) -> int | None:
+        """Warps of a sub-core that may issue; None if all may."""
+        unit = UNITS["scheduler"][self.scheduler]
+        assert isinstance(unit, SchedulerUnit)
+        return self.config.sub_core.active_warps if unit.two_levels else None
+
+    @property
     def register_file(self) -> str:
         """Main register file that takes the place of the machine's own; "" for none."""
         return next((text for text in reversed(self.overrides) if text in REGISTER_FILES), "")
@@ -66,90 +72,11 @@ class Setting:
             "preset": self.preset,
             "overrides": list(self.overrides),
             "scheduler": self.scheduler,
-            "active_warps": self.config.sub_core.active_warps if self.scheduler == "two_level" else None,
+            "active_warps": self.active_warps,
             "register_file": self.register_file,
             "compile": self.options.to_dict(),
             "relative_to": self.base,
         }
-
-
-@dataclass(frozen=True)
-class PublishedMachine:
-    """Machine, scheduler and compiler of a paper.
-
-    Parameters
-    ----------
-    paper : name, as `Row.paper` begins with it.
-    preset : its machine.
-    overrides : of its schemes; `base`: of its baseline.
-    options : of the compiler.
-    ipc : scheme -> figure and column of the paper's change in IPC (`warpbank.studies.reproduce`).
-    reproduction : the paper's name there.
-    purpose : what a comparison of cycles on another machine leaves out of the idea; "" for nothing.
-    """
-
-    paper: str
-    preset: str
-    reproduction: str
-    options: CompileOptions
-    overrides: tuple[str, ...] = ()
-    base: tuple[str, ...] = ()
-    ipc: dict[str, tuple[str, str]] = field(default_factory=dict)
-    purpose: str = ""
-
-
-_SOURCE = CompileOptions(CodeOrder.SOURCE)
-#: LTRF, Table 3: shared memory; section 5: the baseline has the 16 KB of the cache in its banks.
-_SHARED = "cta.shared_bytes=65536"
-_WITH_CACHE = "sub_core.rows=136"
-
-#: Machines of the papers, by the paper's name in the registry of schemes. GPGPU-Sim, which all but Malekeh's
-#: authors used, runs code in the order of its text.
-PUBLISHED: dict[str, PublishedMachine] = {
-    machine.paper: machine
-    for machine in (
-        PublishedMachine(
-            "BOW",
-            "pascal",
-            "bow",
-            _SOURCE,
-            ipc={"bow": ("fig10", "BOW IW 3"), "bow-wr": ("fig10", "BOW-WR IW 3")},
-        ),
-        PublishedMachine(
-            "Malekeh", "turing", "malekeh", CompileOptions(), ipc={"malekeh": ("fig12", "Malekeh")}
-        ),
-        PublishedMachine(
-            "LTRF",
-            "maxwell",
-            "ltrf",
-            _SOURCE,
-            ("rf7", _SHARED),
-            (_WITH_CACHE, _SHARED, f"{SCHEDULER}=two_level"),
-            {"ltrf": ("fig9", "LTRF #7"), "ltrf-plus": ("fig9", "LTRF+ #7")},
-            "the larger and slower register file that LTRF is made for",
-        ),
-        PublishedMachine(
-            "G-Scalar",
-            "fermi-gscalar",
-            "gscalar",
-            CompileOptions(CodeOrder.SOURCE, ConstantPlace.REGISTERS),
-            ipc={"gscalar-half": ("fig11-ipc", "gscalar-half")},
-            purpose="the energy of execution that G-Scalar saves",
-        ),
-        PublishedMachine(
-            "Jeon and Annavaram",
-            "fermi-renaming",
-            "renaming",
-            _SOURCE,
-            (f"{SCHEDULER}=two_level",),
-            (f"{SCHEDULER}=two_level",),
-            {"renaming": ("fig12-time", "time")},
-            "the power of the registers that renaming switches off (warpbank gating)",
-        ),
-    )
-}
-#: Figures that print a change in time in the place of one in IPC.
-_TIMES = ("fig12-time",)
 
 
 def one_machine(
@@ -202,22 +129,3 @@ def as_published(schemes: Sequence[str]) -> list[Setting]:
         settings[base] = Setting(base, BASELINE.name, machine.preset, machine.base, machine.options, base)
         settings[scheme] = Setting(scheme, scheme, machine.preset, machine.overrides, machine.options, base)
     return list(settings.values())
-
-
-def published(scheme: str) -> PublishedMachine | None:
-    """Machine of the paper that has this scheme; None for a combination, or a row of another paper."""
-    row = SCHEMES.get(scheme)
-    return None if row is None else PUBLISHED.get(row.paper.partition(",")[0])
-
-
-def published_ipc(scheme: str) -> float | None:
-    """IPC that the scheme's paper printed, of its baseline's; None if it printed none."""
-    from warpbank.studies.reproduce import PAPERS
-    from warpbank.studies.reproduce.paper import published as values
-
-    machine = published(scheme)
-    if machine is None or scheme not in machine.ipc:
-        return None
-    figure, column = machine.ipc[scheme]
-    change = 1 + values(PAPERS[machine.reproduction])[figure].values[column] / 100
-    return 1 / change if figure in _TIMES else change

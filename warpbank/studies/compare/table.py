@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from warpbank.arch.schemes import BASELINE
 from warpbank.studies.compare.measures import MEASURES, Data, Measure, shown
-from warpbank.studies.compare.settings import Setting, published, published_ipc
+from warpbank.studies.compare.published import published, published_ipc
+from warpbank.studies.compare.settings import Setting
 from warpbank.studies.frames import frame
 
 if TYPE_CHECKING:
@@ -95,11 +96,11 @@ class Comparison:
             setting = self.settings[name]
             if setting.scheme == BASELINE.name:
                 beside = [each for each in self.schemes if self.base(each) == name]
-                core = setting.config.sub_core
-                active = f" ({core.active_warps} of {core.warps} warps of a sub-core are active)"
+                few, warps = setting.active_warps, setting.config.sub_core.warps
+                active = f" ({few} of {warps} warps of a sub-core are active)" if few is not None else ""
                 said.append(
                     f"{' and '.join(beside)} {'works' if len(beside) == 1 else 'work'} under "
-                    f"{setting.scheduler} scheduling only{active * (setting.scheduler == 'two_level')} and "
+                    f"{setting.scheduler} scheduling only{active} and "
                     f"{'stands' if len(beside) == 1 else 'stand'} beside the baseline under it."
                 )
         shown_not = [
