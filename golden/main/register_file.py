@@ -94,7 +94,7 @@ class MainRegisterFile:
     def before(self, uop: TraceUop, safe: int = 0) -> TraceUop | None:
         """The move that must issue in the place of a uop that has no hazard; `safe`: mask of its destinations
         of which the banks have nothing to lose, the first one lowest."""
-        if self.storage.before(uop, safe) is None:
+        if self.storage.before(uop, safe) is None:  # most uops; where more is safe no move appears
             return None
         return self.storage.before(uop, safe | self.mapping.missing(uop))
 

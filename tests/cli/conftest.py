@@ -1,4 +1,4 @@
-"""What several commands' tests start from."""
+"""Fixtures of the tests of the commands."""
 
 from __future__ import annotations
 
