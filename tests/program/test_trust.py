@@ -59,3 +59,14 @@ def test_the_administrator_is_trusted(folder: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Path, "stat", lambda self: SimpleNamespace(st_uid=0, st_mode=0o40755))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert trust.doubt([folder]) == ""
+
+
+def test_a_path_that_is_not_there_hides_none_behind_it(folder: Path) -> None:
+    folder.chmod(0o777)
+    assert str(folder) in trust.doubt([folder / "not there", folder])
+
+
+def test_sealing_gives_nobody_a_right(folder: Path) -> None:
+    (folder / "model.so").chmod(0o660)
+    trust.seal(folder)
+    assert (folder / "model.so").stat().st_mode & 0o777 == 0o640
