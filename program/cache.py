@@ -33,9 +33,9 @@ Value = TypeVar("Value")
 
 def user_folder(default: str = "") -> Path:
     """Cache folder that WARPBANK_CACHE names, otherwise `default` in the folder that the system has for
-    caches."""
+    caches; an absolute path, since tools run in folders of their own."""
     chosen = os.environ.get("WARPBANK_CACHE")
-    return Path(chosen) if chosen else platformdirs.user_cache_path("warpbank") / default
+    return Path(chosen).absolute() if chosen else platformdirs.user_cache_path("warpbank") / default
 
 
 @contextmanager

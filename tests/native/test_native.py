@@ -13,6 +13,7 @@ import pytest
 from warpbank import native
 from warpbank.native import build
 from warpbank.native.errors import ModelError
+from warpbank.program.cache import user_folder
 
 SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 
@@ -127,3 +128,11 @@ def test_modules_that_others_may_write_are_not_loaded(tmp_path: Path) -> None:
     said = _python(code, WARPBANK_CACHE=str(tmp_path), WARPBANK_COMPILED="1")
     assert said.startswith("interpreted the golden model runs interpreted, not from its cache: ")
     assert f"{folder} may be written by others (mode 777)" in said
+
+
+def test_a_relative_cache_stays_where_it_was_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WARPBANK_CACHE", "build/compiled")
+    before = native.cached(), user_folder("traces")
+    monkeypatch.chdir("/")
+    assert before == (tmp_path / "build/compiled/golden", tmp_path / "build/compiled")

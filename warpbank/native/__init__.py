@@ -59,10 +59,11 @@ def key() -> str:
 
 
 def cached() -> Path:
-    """Folder in which this user's compiled modules are kept."""
+    """Folder in which this user's compiled modules are kept; an absolute path, since compilers run in folders
+    of their own."""
     chosen = os.environ.get("WARPBANK_CACHE")
     if chosen:
-        return Path(chosen) / "golden"
+        return Path(chosen).absolute() / "golden"
     import platformdirs
 
     return platformdirs.user_cache_path("warpbank") / "golden"
