@@ -51,7 +51,7 @@ def test_registers_hold_what_they_should(text: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("text", LEGAL)
 def test_registers_hold_what_they_should_in_every_combination(text: str) -> None:
-    for seed in range(4):
+    for seed in range(2):
         for ends in (False, True):
             program, scheme = _program(text, seed, ends=ends, divergent=seed % 2 == 0)
             assert wrong_in_golden(program, scheme, TINY) == []
@@ -83,7 +83,7 @@ def test_hints_of_the_passes_lose_nothing_that_is_read(text: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("text", [name for name in LEGAL if parse_scheme(name).hints])
 def test_hints_of_the_passes_lose_nothing_that_is_read_in_any_combination(text: str) -> None:
-    for seed in (1, 3, 5):
+    for seed in (1, 3):
         program, scheme = _with_passes(text, seed)
         assert wrong_in_golden(program, scheme, TINY) == []
 
