@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from tests.browser import browser
+from tests.not_compared import reasons
 
 __all__ = ["browser"]
 
@@ -43,6 +44,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     limit = item.config.getoption("--stop-after")
     if limit is not None and time.monotonic() - _BEGIN > limit:
         pytest.skip(NO_TIME)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the baselines that were not compared."""
+    found = reasons(terminalreporter.stats.get("skipped", []))
+    if found:
+        terminalreporter.section("baselines that were not compared")
+        for reason, count in found.items():
+            terminalreporter.line(f"{count} of them: {reason}" if count > 1 else reason)
 
 
 @pytest.fixture(scope="session", autouse=True)
