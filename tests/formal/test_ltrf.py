@@ -46,7 +46,8 @@ from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 SLOWER = {"latency": 280, "crossing": 4}
 
 
-@pytest.mark.parametrize("liveness", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("liveness", [False, True])
 def test_none_twice_none_lost_and_values_are_the_newest(liveness: bool, tmp_path: Path) -> None:
     built = Harness(liveness=liveness)
     prove(built, built.free, 1, tmp_path, inductive=True)

@@ -66,7 +66,9 @@ HAPPENINGS: dict[str, tuple[list[tuple[str, int]], int, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("rest", HAPPENINGS)
+@pytest.mark.parametrize(
+    "rest", [pytest.param(rest, marks=[pytest.mark.long] * bool(rest)) for rest in HAPPENINGS]
+)
 def test_what_matters_happens(rest: str) -> None:
     runs, cycles, names = HAPPENINGS[rest]
     happened: Counter[str] = Counter()
