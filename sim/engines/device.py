@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from warpbank.arch.events import COUNTERS, EVENTS, Stall
+from warpbank.arch.counters import COUNTERS
+from warpbank.arch.events import EVENTS, Stall
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.cta_dispatch import launch_layout
 from warpbank.hdl.interfaces import uop_layout

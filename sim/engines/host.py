@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from warpbank.arch.events import COUNTERS, EVENTS, Stall
+from warpbank.arch.counters import COUNTERS
+from warpbank.arch.events import EVENTS, Stall
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE
 from warpbank.golden.check import OperandChecker

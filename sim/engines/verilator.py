@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from warpbank.arch.events import COUNTERS, Stall
+from warpbank.arch.counters import COUNTERS
+from warpbank.arch.events import Stall
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.result import Result

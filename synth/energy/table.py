@@ -13,7 +13,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from warpbank.arch.events import COUNTERS, EVENTS
+from warpbank.arch.counters import COUNTERS
+from warpbank.arch.events import EVENTS
 from warpbank.arch.names import unknown
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import BASELINE, ROOMS, Scheme

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.command import warpbank
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.events import COUNTERS
+from warpbank.arch.counters import COUNTERS
 from warpbank.golden.storage.bdi import Delta
 from warpbank.golden.storage.bdi_banks import BdiBanks
 from warpbank.golden.storage.gscalar import GScalar
