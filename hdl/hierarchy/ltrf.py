@@ -21,7 +21,7 @@ from warpbank.hdl.hierarchy.link import Link, transfer_layout
 from warpbank.hdl.hierarchy.ltrf_events import LOOKUPS, LtrfEvents
 from warpbank.hdl.hierarchy.ports import Hierarchy, HierarchyPorts
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
-from warpbank.hdl.interfaces import UNITS, Collection, read_layout
+from warpbank.hdl.layouts import UNITS, Collection, read_layout
 from warpbank.hdl.main.arbiter import Arbiter, RequestsInterface
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.ports import follow

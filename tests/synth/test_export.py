@@ -146,7 +146,7 @@ def test_the_head_says_what_it_is() -> None:
     assert f"Configuration {config_hash(config)}, preset tiny, scheme baseline." in head
     assert "--set sub_core.banks=4" in head
     assert "hdl/storage/banks.py, class Banks" in head
-    assert "those of `warpbank.hdl.interfaces.StoragePorts`." in head
+    assert "those of `warpbank.hdl.main.ports.StoragePorts`." in head
     assert all(line.startswith("//") or not line for line in head.splitlines())
     assert "input  bank__3__row" in head
 

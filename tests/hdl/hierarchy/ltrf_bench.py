@@ -22,7 +22,7 @@ from warpbank.golden.hierarchy.ltrf import Ltrf as GoldenLtrf
 from warpbank.golden.interfaces import Arrival
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
-from warpbank.hdl.interfaces import UNITS
+from warpbank.hdl.layouts import UNITS
 from warpbank.hdl.registry import HIERARCHIES, build_registers
 
 

@@ -15,7 +15,7 @@ from tests.hdl.hierarchy.ltrf_bench import LTRFS, lockstep, with_unit
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
-from warpbank.hdl.interfaces import UNITS
+from warpbank.hdl.layouts import UNITS
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.probe import event_ports
 from warpbank.hdl.registry import build_registers
