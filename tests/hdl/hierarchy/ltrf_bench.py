@@ -44,6 +44,7 @@ LTRFS: dict[str, SmConfig] = {
     "fast": machine("cache.crossing=1", "collectors=3"),
     "slow": machine("bank_latency=280", "active_warps=3"),
     "one": machine("bank_latency=630", "active_warps=1", "banks=1", "collectors=1"),
+    "dirty": machine("bank_latency=280", "active_warps=3", "cache.write_back=dirty"),
     "many": machine("bank_latency=125", "active_warps=4", "banks=8"),
 }
 

@@ -141,6 +141,16 @@ def test_mutants_of_the_control_blocks_are_caught(blocks: type[WarpControlBlocks
     assert fails(lambda seed: lockstep("fast", seed, build=with_blocks(blocks)))
 
 
+class WritesStayClean(Ltrf):
+    """A result that the cache takes leaves its place clean."""
+
+    def _keep_dirty(self, m: Any) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self, "_cache_choices", [])
+            patch.setattr(self, "_cache_ports", [])
+            super()._keep_dirty(m)
+
+
 class OutOfTurn(Ltrf):
     """A result does not wait for its register's way in."""
 
@@ -223,6 +233,7 @@ class KeepsNotes(Ltrf):
     ("unit", "machine", "rest"),
     [
         (OutOfTurn, "slow", ""),
+        (WritesStayClean, "dirty", ""),
         *((unit, "fast", "+gscalar") for unit in (IgnoresPart, OldNotes, Recompresses)),
         *((unit, "slow", "+renaming") for unit in (KeepsZeros, MovesDying)),
         (KeepsNotes, "fast", "+renaming+gscalar"),
