@@ -8,10 +8,10 @@ from typing import Any
 
 #: Deepest nesting of tables and lists, and most parts of a dotted key.
 DEPTH = 50
-#: Range of an integer, which TOML promises to keep.
-_SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
+#: Range of an integer: TOML promises to keep signed ones of 64 bits, and contents of buffers may be unsigned.
+_SMALLEST, _LARGEST = -(1 << 63), (1 << 64) - 1
 #: A key of more parts than `DEPTH` takes `tomllib` a time that grows with the square of their number.
-_DOTTED = re.compile(rf"(?:[\w\-\"']+[ \t]*\.[ \t]*){{{DEPTH}}}")
+_DOTTED = re.compile(rf"""(?:(?:"[^"]*"|'[^']*'|[\w-]+)[ \t]*\.[ \t]*){{{DEPTH}}}""")
 
 
 def loads(text: str) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def _check(tables: dict[str, Any]) -> None:
             elif isinstance(value, list):
                 inner += value
             elif isinstance(value, int) and not _SMALLEST <= value <= _LARGEST:
-                raise tomllib.TOMLDecodeError(f"an integer of {value.bit_length()} bits, and 64 are read")
+                raise tomllib.TOMLDecodeError(f"an integer has more than 64 bits ({value.bit_length()})")
         if not inner:
             return
         level = inner

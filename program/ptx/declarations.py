@@ -25,7 +25,8 @@ REGISTER_TYPES = {**TYPE_BYTES, "pred": 0}
 #: ours.
 _MAX_BYTES = 1 << 34
 _MAX_INITIALISED = 1 << 28
-_MAX_DIMENSIONS = 64
+#: Most dimensions, and bits of the size of one: their product can be printed.
+_MAX_DIMENSIONS, _MAX_BITS = 64, 128
 
 _SPACES = {".global", ".const", ".shared", ".local", ".param", ".tex"}
 _LINKAGE = {".visible", ".extern", ".weak", ".common"}
@@ -163,7 +164,7 @@ def _variable(
                 raise cursor.error(f"array {name} has a negative size", at)
             if dims[-1] == 0 and len(dims) > 1:
                 raise cursor.error(f"only the first dimension of array {name} may be empty", at)
-            if prod(dims[dims[0] == 0 :]) > _MAX_BYTES or len(dims) > _MAX_DIMENSIONS:
+            if len(dims) > _MAX_DIMENSIONS or dims[-1].bit_length() > _MAX_BITS:
                 raise cursor.error(f"array {name} is larger than the memory of any GPU", at)
         cursor.expect("]", "the array size")
     if shape.width > 1:
