@@ -7,7 +7,7 @@ that changes some of these; `a+b` joins rows. A new scheme is one new file per r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -684,6 +684,15 @@ def _one_scalar_bank(scheme: Scheme) -> str:
 RULES.append(_one_scalar_bank)
 
 
+def _hints(rows: Sequence[Row], collector: str) -> tuple[str, ...]:
+    """What the compiler must provide for these rows. Collectors that keep values keep them beyond the strand
+    in which the compiler keeps them in the cache, so that it must know which results leave no lane behind."""
+    hints = dict.fromkeys(hint for row in rows for hint in row.hints)
+    if "cached" in hints and collector != BASELINE.collector:
+        hints["fresh"] = None
+    return tuple(hints)
+
+
 def parse_scheme(text: str) -> Scheme:
     """Parse a scheme string: row names joined by `+`, each of which changes the baseline in its own rooms.
 
@@ -721,7 +730,7 @@ def parse_scheme(text: str) -> Scheme:
     scheme = Scheme(
         name="+".join(row.name for row in rows) or BASELINE.name,
         private_collectors=any(row.private_collectors for row in rows),
-        hints=tuple(dict.fromkeys(hint for row in rows for hint in row.hints)),
+        hints=_hints(rows, chosen["collector"]),
         **chosen,
     )
     for rule in RULES:

@@ -59,7 +59,7 @@ def with_hints(
         elif name == "near":
             bits = near_hints(trace, threshold=config.sub_core.collector.near_distance)
         elif name == "cached":
-            cached = strand_cache_hints(kernels(), config.sub_core.cache.registers)
+            cached = strand_cache_hints(kernels(), config.sub_core.cache.registers, "fresh" in wanted)
             hints = replace(hints, near=cached.near, write_back=cached.write_back)
             continue
         elif name == "dead":

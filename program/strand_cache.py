@@ -10,12 +10,20 @@ A register's place is its number modulo the size of the cache. A result is kept 
 last read in the strand, and if some read of it is sure to happen: then it has been written before anything
 else comes to that place. It goes to the banks as well if somebody may read it behind the strand. Results
 under a guard go to the banks only, since lanes keep what was there.
+
+Two things outlive a strand. A collector may keep what it has read from the cache, all lanes of it; and a
+compressing storage lets a decompress move go before a write of some lanes, unless the write is fresh
+(`warpbank.program.scalar`). The move reads the register from the banks, in whatever order the sides of a
+branch run. Where there is either, only fresh results are kept, which leave no lane behind that anybody needs,
+and all values of a register go to the banks if some instruction writes it and is not fresh.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 import numpy as np
 
@@ -23,6 +31,8 @@ from warpbank.arch.uop import MAX_SOURCES, TO_BANKS, TO_COLLECTOR
 from warpbank.program.cfg import always
 from warpbank.program.hints import Hints
 from warpbank.program.isa import Instr, Kernel, Op, Space
+from warpbank.program.liveness import mask_of
+from warpbank.program.scalar import fresh_hints
 from warpbank.program.simt_liveness import SimtLiveness
 
 
@@ -37,6 +47,7 @@ class Step:
     distant : its result may come from beyond the SM.
     ends : a strand ends behind it.
     after : mask of the registers that somebody may read behind it.
+    fresh : its result may be kept.
     """
 
     sources: tuple[int, ...]
@@ -45,14 +56,16 @@ class Step:
     distant: bool
     ends: bool
     after: int
+    fresh: bool = True
 
 
-def strand_cache_hints(kernels: Mapping[str, Kernel], entries: int) -> Hints:
+def strand_cache_hints(kernels: Mapping[str, Kernel], entries: int, outlived: bool = False) -> Hints:
     """`near` (source or result in the cache) and `write_back` (result also in the banks) for a cache of
-    `entries` registers."""
+    `entries` registers. `outlived`: collectors keep values, or decompress moves read them."""
     pieces = []
     for kernel in kernels.values():
-        blocks = _blocks(kernel)
+        fresh = fresh_hints(kernel).tolist() if outlived else [True] * len(kernel.instructions())
+        blocks = _blocks(kernel, fresh)
         distant = frozenset(r for block in blocks for step in block if step.distant for r in step.written)
         bits = [assign(block, entries, distant) for block in blocks]
         near, write_back = (np.concatenate([pair[which] for pair in bits]) for which in (0, 1))
@@ -61,16 +74,29 @@ def strand_cache_hints(kernels: Mapping[str, Kernel], entries: int) -> Hints:
     return Hints.join(pieces)
 
 
-def _blocks(kernel: Kernel) -> list[list[Step]]:
+def _blocks(kernel: Kernel, fresh: Sequence[bool]) -> list[list[Step]]:
+    """Steps of each block. Somebody may always read a register that an instruction writes without being
+    `fresh`."""
     live = SimtLiveness(kernel)
-    found = []
+    stale = reduce(
+        or_,
+        (
+            mask_of(instr.registers_written())
+            for instr, whole in zip(kernel.instructions(), fresh, strict=True)
+            if not whole
+        ),
+        0,
+    )
+    found, left = [], iter(fresh)
     for number, block in enumerate(kernel.blocks):
-        after = [alive.registers | live.parked.registers for alive in live.after(number)]
-        found.append([_step(instr, mask) for instr, mask in zip(block.instrs, after, strict=True)])
+        after = [alive.registers | live.parked.registers | stale for alive in live.after(number)]
+        found.append(
+            [_step(instr, mask, next(left)) for instr, mask in zip(block.instrs, after, strict=True)]
+        )
     return found
 
 
-def _step(instr: Instr, after: int) -> Step:
+def _step(instr: Instr, after: int, fresh: bool) -> Step:
     distant = instr.op in (Op.LD, Op.ATOM) and instr.space not in (Space.SHARED, Space.CONST)
     return Step(
         tuple(instr.registers_read()),
@@ -79,6 +105,7 @@ def _step(instr: Instr, after: int) -> Step:
         distant,
         instr.op in (Op.BAR, Op.MEMBAR),
         after,
+        fresh,
     )
 
 
@@ -99,6 +126,7 @@ def assign(block: Sequence[Step], entries: int, distant: frozenset[int]) -> tupl
             not step.written
             or not step.certain
             or step.distant
+            or not step.fresh
             or any(free[r % entries] > number for r in step.written)
         ):
             continue

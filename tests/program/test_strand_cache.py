@@ -4,7 +4,7 @@ tests/golden/hierarchy/test_rfc.py."""
 from __future__ import annotations
 
 from warpbank.arch.uop import MAX_SOURCES, TO_BANKS, TO_COLLECTOR
-from warpbank.program.isa import Block, Imm, Instr, Kernel, Op, Reg, Space
+from warpbank.program.isa import Block, Imm, Instr, Kernel, Op, Pred, Reg, Space
 from warpbank.program.strand_cache import Step, assign, strand_cache_hints
 
 KEPT = 1 << MAX_SOURCES
@@ -74,6 +74,24 @@ def test_guards() -> None:
 def test_wide_results_are_kept_as_a_whole() -> None:
     assert _hints(_step((2, 3)), _step((5,), (2, 3)))[0] == [KEPT, 3]
     assert _hints(_step((2, 3)), _step((5,), (2,)))[0] == [0, 0]
+
+
+def test_a_result_that_leaves_lanes_behind_is_not_kept_where_values_outlive_the_strand() -> None:
+    """R1 is written for all lanes, then for some, while the others wait and want the first value."""
+    code = [
+        Block("A", [_mov(1), _mov(3), Instr(Op.BRA, target="C", guard=Pred(0))]),
+        Block("B", [_mov(1), Instr(Op.IADD, dst=Reg(2), srcs=(Reg(1), Reg(3)))]),
+        Block("C", [Instr(Op.IADD, dst=Reg(4), srcs=(Reg(1), Reg(3))), Instr(Op.EXIT)]),
+    ]
+    kernel = {"k": Kernel("k", code, {}, 0)}
+    within, beyond = (strand_cache_hints(kernel, 8, outlived) for outlived in (False, True))
+    assert within.near.tolist() == [0, 0, 0, KEPT, 1, 0, 0]
+    assert beyond.near.tolist() == [0] * 7
+    assert set(beyond.write_back.tolist()) == {BOTH}
+
+
+def _mov(register: int) -> Instr:
+    return Instr(Op.MOV, dst=Reg(register), srcs=(Imm(1),))
 
 
 def test_a_constant_load_waits_for_nothing() -> None:

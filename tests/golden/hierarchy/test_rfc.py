@@ -29,8 +29,10 @@ from warpbank.program.random_programs.strands import with_strands
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.program.trace.builder import TraceBuilder, alu
 from warpbank.program.trace.schema import Trace
+from warpbank.studies.combinations import combinations
 
 SCHEMES = ("rfc", "sw-rfc")
+LEGAL = [each.scheme for each in combinations() if each.legal]
 
 
 def _machine(name: str, *overrides: str) -> SmConfig:
@@ -65,6 +67,21 @@ def test_kernels(kernel: str, scheme: str) -> None:
     assert result.operand_mismatches == 0
     assert result.counters["cache.reads"] + result.counters["rf.reads"] == plain.counters["rf.reads"]
     assert result.counters["rf.writes"] < plain.counters["rf.writes"]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "scheme"), [("pathfinder", "sw-rfc+gscalar"), ("mma_gemm", "sw-rfc+ccu-lru-gto")]
+)
+def test_values_that_outlive_their_strand(kernel: str, scheme: str) -> None:
+    """A decompress move reads the banks, and a collector keeps all lanes of what the cache gave it."""
+    assert _run(kernel, _machine("turing"), scheme).operand_mismatches == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kernel", workloads.names())
+@pytest.mark.parametrize("scheme", [scheme for scheme in LEGAL if "sw-rfc" in scheme])
+def test_all_combinations(kernel: str, scheme: str) -> None:
+    assert _run(kernel, _machine("turing"), scheme).operand_mismatches == 0
 
 
 @pytest.mark.long
