@@ -126,8 +126,9 @@ def resident(trace: Trace, launch: int, machine: SmConfig) -> int:
 def _kept(trace: Trace, found: Vectors, launch: int, machine: SmConfig, settings: Settings) -> Kept:
     """The CTAs of a launch that are kept.
 
-    Kept are the first wave, which finds the machine empty, the last, which leaves it empty, and of the waves
-    between them one of every cluster, which stands for its cluster.
+    Kept are the first waves, which find the machine empty, the last, which leaves it empty, and of the waves
+    between them some of every cluster, which stand for their cluster. A launch with too few waves for that
+    keeps them all, and some iterations of its loop stand for the others.
     """
     row = trace.launches[launch]
     ctas, each, first = int(row["ctas"]), int(row["warps_per_cta"]), int(row["first_warp"])
@@ -152,7 +153,7 @@ def _kept(trace: Trace, found: Vectors, launch: int, machine: SmConfig, settings
         keep = ~np.isin(wave_of, inner[~taken])
     kept = np.flatnonzero(keep)
     before = np.append(-1, kept[:-1])
-    loop = _loop(trace, kept, first, each, at_a_time, settings)
+    loop = None if len(kept) < ctas else _loop(trace, kept, first, each, at_a_time, settings)
     jumps = (kept - before > 1) | (before < 0)
     if loop is not None:  # iterations are left out in every wave
         jumps |= np.arange(len(kept)) % at_a_time == 0
