@@ -13,7 +13,8 @@ from amaranth.lib import stream
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.collector.boc_values import Values
 from warpbank.hdl.collector.window import Entries
-from warpbank.hdl.interfaces import UNITS, ResultOfferInterface, WriteBack, WriteBackInterface
+from warpbank.hdl.interfaces import ResultOfferInterface, WriteBack, WriteBackInterface
+from warpbank.hdl.layouts import UNITS
 from warpbank.hdl.round_robin import first_number, lowest, pick, soonest
 from warpbank.hdl.typed import record
 
