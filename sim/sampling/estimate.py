@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from warpbank.arch.events import COUNTERS, Stall
+from warpbank.arch.counters import COUNTERS
+from warpbank.arch.events import Stall
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.result import Result
@@ -106,8 +107,8 @@ class Watch:
         machine = self._machine
         end = int(self._end[machine.started - 1]) if machine.started else 0
         retired, weight = float(end), float(self._sums[end])
-        for (core, slot), row in machine.resident.items():
-            at = int(self._first[row]) + machine.cores[core].retired[slot]
+        for (number, slot), row in machine.resident.items():
+            at = int(self._first[row]) + machine.cores[number].retired[slot]
             retired -= int(self._end[row]) - at
             weight -= float(self._sums[self._end[row]] - self._sums[at])
         stalls: list[int] = []

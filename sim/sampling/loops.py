@@ -108,7 +108,8 @@ def kept_rows(trace: Trace, row: int, loop: Loop) -> tuple[np.ndarray, np.ndarra
 def barriers_agree(trace: Trace, rows: range, kept: list[np.ndarray]) -> bool:
     """Whether the warps of a CTA meet at their barriers when only these rows of each are executed: no arrival
     is left out, or all warps arrive at the same barriers in the same order as before."""
-    before, after = set(), set()
+    before: set[tuple[bytes, bytes]] = set()
+    after: set[tuple[bytes, bytes]] = set()
     for row, mine in zip(rows, kept, strict=True):
         first, length = int(trace.warps[row]["first"]), int(trace.warps[row]["length"])
         executed = trace.dynamic[first : first + length]
