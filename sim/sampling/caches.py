@@ -63,7 +63,7 @@ class Caches:
         return int(asked), int(missed)
 
     def contents(self) -> Contents:
-        """What the caches hold."""
+        """Lines that the caches hold."""
         first = self._l1[:, ::-1].T.ravel()
         second = self._l2[:, ::-1].T.ravel()
         first, second = first[first >= 0], second[second >= 0]
@@ -116,8 +116,8 @@ def _walk(
 
 
 def contents_at(trace: Trace, machine: SmConfig, places: set[int]) -> dict[int, Contents]:
-    """What the caches hold before each of these rows of `trace.warps`, when the program has run so far, warp
-    by warp."""
+    """Contents of the caches before each of these rows of `trace.warps`, when the program has run up to it,
+    warp by warp."""
     caches, launch, found = Caches(machine), -1, {}
     last = max(places, default=-1)
     warps = trace.warps[: last + 1]

@@ -72,7 +72,7 @@ class Sampled:
         return self.instructions / self.simulated if self.simulated else 1.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries for JSON."""
+        """Return plain dictionaries for JSON."""
         return {
             "ipc_margin": self.ipc.margin,
             "cycles_margin": self.cycles.margin,
