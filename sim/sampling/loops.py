@@ -13,8 +13,8 @@ from warpbank.sim.sampling.clusters import chosen
 from warpbank.sim.sampling.settings import Settings
 from warpbank.sim.sampling.vectors import basic_blocks
 
-#: Iterations that a loop has at least, for some of them to stand for others.
-_ITERATIONS = 12
+#: Iterations that a unit has at least: neighbours often share memory lines, and stay together.
+_NEIGHBOURS = 8
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def find_loop(trace: Trace, row: int, together: int, settings: Settings) -> Loop
     spans: list[tuple[int, int, int]] = []
     for head in np.unique(pcs[1:][pcs[1:] <= pcs[:-1]]).tolist():
         places = np.flatnonzero(pcs == head)
-        if len(places) > _ITERATIONS:
+        if len(places) > _NEIGHBOURS * (settings.run_in + settings.least + 2):
             spans.append((int(places[-1] - places[0]), len(places) - 1, head))
     if not spans:
         return None
@@ -62,7 +62,7 @@ def find_loop(trace: Trace, row: int, together: int, settings: Settings) -> Loop
     _, count, head = min((span for span in spans if span[0] >= 0.9 * longest), key=lambda span: span[1])
     places = np.flatnonzero(pcs == head)
     rows = (places[-1] - places[0]) / count
-    each = max(1, round(settings.wave_instructions / (together * rows)))
+    each = max(_NEIGHBOURS, round(settings.wave_instructions / (together * rows)))
     units = count // each
     inner = np.arange(settings.run_in, units - 1)
     if len(inner) <= settings.least:

@@ -31,7 +31,7 @@ def test_a_sample_of_everything_is_the_run() -> None:
 
 @pytest.mark.parametrize(
     "trace",
-    [waves(ctas=200), waves(ctas=120, private=False), waves(ctas=6, launches=9), looping(iterations=90)],
+    [waves(ctas=200), waves(ctas=120, private=False), waves(ctas=6, launches=9), looping(iterations=250)],
     ids=["waves", "shared lines", "launches", "loop"],
 )
 def test_a_sample_is_near_the_run(trace: Trace) -> None:

@@ -19,7 +19,7 @@ SETTINGS = Settings(wave_instructions=16)
 
 
 def test_every_instruction_is_stood_for() -> None:
-    for trace in (waves(ctas=97), waves(ctas=90, launches=5), looping(iterations=80)):
+    for trace in (waves(ctas=97), waves(ctas=90, launches=5), looping(iterations=200)):
         parts = list(plan(trace, MACHINE, SETTINGS))
         stood = sum(part.weight * part.weights.sum() for part in parts)
         assert stood == pytest.approx(trace.warp_instructions)
@@ -84,7 +84,7 @@ def test_what_is_left_out_warms_the_caches() -> None:
 @pytest.mark.parametrize("scheme", ["baseline", "bow-wr", "malekeh", "gscalar"])
 def test_what_is_kept_runs_with_every_operand_right(scheme: str) -> None:
     chosen = parse_scheme(scheme)
-    for trace in (waves(ctas=97), looping(iterations=80)):
+    for trace in (waves(ctas=97), looping(iterations=200)):
         for part in plan(trace, chosen.machine(MACHINE), SETTINGS):
             result = simulate(part.trace, MACHINE, chosen)
             assert result.warp_instructions == part.trace.warp_instructions
