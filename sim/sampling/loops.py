@@ -38,7 +38,7 @@ class Loop:
 
 
 def find_loop(trace: Trace, row: int, together: int, settings: Settings) -> Loop | None:
-    """The loop that a warp spends most of its time in, with the iterations that are kept; None if it has no
+    """The outermost loop that a warp spends its time in, with the iterations that are kept; None if it has no
     loop of which any can be left out.
 
     Parameters
@@ -54,12 +54,14 @@ def find_loop(trace: Trace, row: int, together: int, settings: Settings) -> Loop
     spans: list[tuple[int, int, int]] = []
     for head in np.unique(pcs[1:][pcs[1:] <= pcs[:-1]]).tolist():
         places = np.flatnonzero(pcs == head)
-        if len(places) > _NEIGHBOURS * (settings.run_in + settings.least + 2):
+        if len(places) > 2:
             spans.append((int(places[-1] - places[0]), len(places) - 1, head))
     if not spans:
         return None
     longest = max(spans)[0]
     _, count, head = min((span for span in spans if span[0] >= 0.9 * longest), key=lambda span: span[1])
+    if count < _NEIGHBOURS * (settings.run_in + settings.least + 2):
+        return None
     places = np.flatnonzero(pcs == head)
     rows = (places[-1] - places[0]) / count
     each = max(_NEIGHBOURS, round(settings.wave_instructions / (together * rows)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bench.sampling import measure, summary
 from tests.sim.sampling.jobs import looping, waves
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
@@ -68,3 +69,14 @@ def test_what_was_done_is_recorded() -> None:
     assert [part["stands_for"] for part in data["parts"]] == [list(range(9))]
     assert data["settings"]["wave_instructions"] == 64
     assert data["counter_margins"].keys() == made.result.counters.keys()
+
+
+def test_the_table_of_errors() -> None:
+    row = measure("vectoradd", "tiny", "tiny", "baseline")
+    assert row["ratio"] >= 1
+    assert row["error"] == pytest.approx(row["estimate"] / row["ipc"] - 1)
+    assert row["inside"] == (abs(row["estimate"] - row["ipc"]) <= row["margin"] * row["estimate"])
+    worse = {**row, "error": -0.5, "ratio": 4 * row["ratio"], "inside": False}
+    means = summary([{**row, "error": 0.1, "inside": True}, worse])
+    assert (means["mean_error"], means["worst_error"], means["inside"]) == (pytest.approx(0.3), 0.5, 1)
+    assert means["ratio"] == pytest.approx(2 * row["ratio"])
