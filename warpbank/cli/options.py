@@ -213,6 +213,15 @@ SampleOption = Annotated[
         "--sample", help="Simulate representative parts, and estimate the whole with a confidence interval."
     ),
 ]
+LibertyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--liberty",
+        metavar="FILE|none",
+        help="Cell library, .lib or .lib.gz; may be repeated.",
+        show_default="$WARPBANK_LIBERTY, an installed PDK, or generic gates",
+    ),
+]
 OverTimeOption = Annotated[
     Path | None,
     typer.Option(
