@@ -1,8 +1,9 @@
 """Memory and speed of Accel-Sim traces: a synthetic trace of any length is read and run, each in a process of
 its own.
 
-`python -m bench.traces 300000 1000000 3000000` prints a row for each length. The trace is a file in a
-temporary folder, some 33 bytes an instruction, and goes when its row is printed.
+`python -m bench.traces 300000 1000000 3000000` prints a row for each length; with `--over-time`, the memory
+that the process holds at every tenth of the run. The trace is a file in a temporary folder, some 33 bytes an
+instruction, and goes when its row is printed.
 """
 
 from __future__ import annotations
@@ -85,17 +86,53 @@ def measure(
     return count, read - started, done - read, peak
 
 
-def apart(
-    instructions: int, run: bool = True, limit: int = LIMIT, scheme: str = "baseline"
-) -> tuple[int, float, float, int]:
-    """`measure` of a synthetic trace in a process of its own, whose memory nothing else has touched."""
+def held() -> int:
+    """Bytes of memory that this process holds now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def over_time(file: Path, limit: int = LIMIT, scheme: str = "baseline") -> list[tuple[int, int]]:
+    """Run a trace on golden. Returns warp instructions retired and the bytes that the process holds, at every
+    tenth of the run and at its end."""
+    config, chosen = preset("turing"), parse_scheme(scheme)
+    trace = read_accelsim([file], limit=limit)
+    trace = with_hints(trace, chosen.hints, config, partial(executed_kernels, trace))
+    seen = [(0, held())]
+
+    def look(done: int, total: int) -> None:
+        if done >= len(seen) * total // 10:
+            seen.append((done, held()))
+
+    simulate(trace, config, chosen, check_operands=False, progress=look)
+    return [*seen, (trace.warp_instructions, held())]
+
+
+def apart_over_time(instructions: int, limit: int = LIMIT, scheme: str = "baseline") -> list[tuple[int, int]]:
+    """`over_time` of a synthetic trace in a process of its own."""
+    return [
+        (int(done), int(size))
+        for done, size in map(str.split, _apart(instructions, f"over_time({{}}, {limit}, {scheme!r})"))
+    ]
+
+
+def _apart(instructions: int, call: str) -> list[str]:
+    """Lines that a call of this module prints in a process of its own, a row each; `{}` in it is the file of
+    a synthetic trace."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernel-1.traceg"
         with file.open("w") as out:
             out.writelines(line + "\n" for line in synthetic(instructions))
-        code = f"from bench.traces import *; print(*measure(Path({str(file)!r}), {run}, {limit}, {scheme!r}))"
+        code = f"from bench.traces import *\nfor row in {call.format(f'Path({str(file)!r})')}: print(*row)"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    count, read, ran, peak = done.stdout.split()
+    return done.stdout.splitlines()
+
+
+def apart(
+    instructions: int, run: bool = True, limit: int = LIMIT, scheme: str = "baseline"
+) -> tuple[int, float, float, int]:
+    """`measure` of a synthetic trace in a process of its own, whose memory nothing else has touched."""
+    (line,) = _apart(instructions, f"[measure({{}}, {run}, {limit}, {scheme!r})]")
+    count, read, ran, peak = line.split()
     return int(count), float(read), float(ran), int(peak)
 
 
@@ -104,8 +141,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("instructions", type=int, nargs="+")
     parser.add_argument("--read-only", action="store_true", help="do not run the trace")
+    parser.add_argument("--over-time", action="store_true", help="print the memory held during the run")
     parser.add_argument("--scheme", default="baseline", help="register file")
     chosen = parser.parse_args()
+    if chosen.over_time:
+        print("instructions      retired  held MB")
+        for wanted in chosen.instructions:
+            for done, size in apart_over_time(wanted, scheme=chosen.scheme):
+                print(f"{wanted:12,} {done:12,}  {size / 1e6:7.1f}", flush=True)
+        return
     print("instructions  read s  run s  peak MB")
     for wanted in chosen.instructions:
         count, read, ran, peak = apart(wanted, not chosen.read_only, scheme=chosen.scheme)

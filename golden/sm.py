@@ -25,7 +25,7 @@ from warpbank.program.trace.schema import Trace
 __all__ = ["OperandMismatch", "Result", "Sm", "simulate"]
 
 #: Cycles between two reports of progress.
-_REPORT_CYCLES = 1000
+REPORT_CYCLES = 1000
 
 
 class Sm:
@@ -42,6 +42,12 @@ class Sm:
     events : receives every event (see `warpbank.golden.probe.Sink`); None: none are made.
     check_operands : compare every operand at dispatch.
     skip : jump over cycles in which nothing can happen. The result does not depend on it.
+
+    Attributes
+    ----------
+    cycle : the present clock cycle.
+    resident : (sub-core, warp slot) -> row of `trace.warps` of the warp that runs there.
+    started : warps started so far, all launches.
     """
 
     #: The class of the sub-cores; tests put broken ones here.
@@ -90,7 +96,9 @@ class Sm:
         self.ctas = CtaDispatch(config, trace)
         self._cta_of: dict[tuple[int, int], Cta] = {}
         self._drained: list[tuple[int, int]] = []
-        self._cycle = 0
+        self.cycle = 0
+        self.resident: dict[tuple[int, int], int] = {}
+        self.started = 0
         collector = config.sub_core.collector
         adapts = collector.sthld == "adaptive" and self.cores[0].collectors.adapts
         self.sthld = Sthld(collector.sthld_interval, collector.sthld_max, adapts)
@@ -114,7 +122,7 @@ class Sm:
 
     def _release(self, number: int, warp: int) -> None:
         self.cores[number].release(warp)
-        self._wake_core(number, self._cycle + 1)
+        self._wake_core(number, self.cycle + 1)
 
     def _at_issue(self, uop: TraceUop) -> None:
         """A uop arrives at a barrier, or ends its warp."""
@@ -135,6 +143,7 @@ class Sm:
         cta, rows = started
         self.probe.emit("cta_start", cta.slot)
         self.barriers.start(cta.slot, len(rows))
+        self.started += len(rows)
         for (number, warp), row in zip(cta.warps, rows, strict=True):
             self._cta_of[number, warp] = cta
             stream = WarpStream(
@@ -144,6 +153,7 @@ class Sm:
             core.probe.cycle = cycle
             core.start(warp, warp * self.ctas.rows_per_warp, stream)
             self.checker.start(number, warp, row)
+            self.resident[number, warp] = row
             self._wake_core(number, cycle + 1)
         return True
 
@@ -152,6 +162,7 @@ class Sm:
         ended = False
         for place in self._drained:
             cta = self._cta_of.pop(place)
+            del self.resident[place]
             cta.running -= 1
             if not cta.running:
                 self.ctas.end(cta)
@@ -160,9 +171,9 @@ class Sm:
         self._drained.clear()
         return ended
 
-    def run(self, progress: Callable[[int, int], None] | None = None) -> Result:
+    def run(self, progress: Callable[[int, int], None] | None = None, every: int = REPORT_CYCLES) -> Result:
         """Run the trace to its end. `progress` is called with (warp instructions retired, all warp
-        instructions) now and then.
+        instructions) at the end of a cycle, `every` cycles or more after the last time.
 
         Raises
         ------
@@ -178,7 +189,7 @@ class Sm:
         running = self._next_launch()
         dispatch_at = 0
         while running:
-            self._cycle = probe.cycle = cycle
+            self.cycle = probe.cycle = cycle
             if sthld.due <= cycle:
                 self._adapt(cycle)
             for core in cores:
@@ -197,7 +208,7 @@ class Sm:
                     launched = cycle + 1
                     running = self._next_launch()
             if cycle >= report_at:
-                report_at = cycle + _REPORT_CYCLES
+                report_at = cycle + every
                 self._trace.let_go()
                 if progress is not None:
                     progress(

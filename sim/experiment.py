@@ -29,6 +29,8 @@ from warpbank.sim import extensions
 from warpbank.sim.engines import Engine, RtlEngine, Waves
 from warpbank.sim.engines.base import OnBuild, Progress
 from warpbank.sim.engines.golden import GoldenEngine, form
+from warpbank.sim.sampling import Sampled
+from warpbank.sim.sampling import sample as take_sample
 
 #: The machine of the comparisons.
 DEFAULT_PRESET = "turing"
@@ -80,6 +82,7 @@ class Report:
     engine: str
     registers: dict[str, int]
     seconds: dict[str, float] = field(default_factory=dict)
+    sample: Sampled | None = None
 
     @property
     def hints(self) -> str:
@@ -106,6 +109,7 @@ class Report:
             "registers": self.registers,
             "memory": self.trace.meta["memory"],
             **self.result.to_dict(),
+            "sample": self.sample.to_dict() if self.sample is not None else None,
             "versions": {**self.trace.meta["versions"], **extensions.versions()},
             "seconds": self.seconds,
         }
@@ -208,6 +212,7 @@ def run(
     on_emulate: Callable[[], None] | None = None,
     on_build: OnBuild | None = None,
     progress: Progress | None = None,
+    sample: bool = False,
 ) -> Report:
     """Trace the job (or take its trace from the cache) and simulate it.
 
@@ -217,9 +222,17 @@ def run(
     waves : waves to write; only engines that simulate the RTL have any.
     on_emulate, on_build : called when a trace has to be made, when the RTL has to be built.
     progress : called with (retired, total) now and then during the simulation.
+    sample : simulate representative parts on the golden model, and estimate the whole (docs/sampling.md).
+
+    Raises
+    ------
+    ArgumentError : a sample with an engine other than the golden model.
+    MissingPackageError : a sample without scikit-learn.
     """
     job, config = experiment.job, experiment.config
     simulator = engine if engine is not None else GoldenEngine()
+    if sample:
+        check_sample(simulator)
     started = time.perf_counter()
     trace = experiment.trace
     if trace is None:
@@ -227,7 +240,11 @@ def run(
     trace = hinted(experiment, trace)
     checks = bool(trace.meta.get("values", True))
     traced = time.perf_counter()
-    if isinstance(simulator, RtlEngine):
+    sampled = None
+    if sample:
+        sampled = take_sample(trace, config, experiment.scheme, check_operands=checks, progress=progress)
+        result = sampled.result
+    elif isinstance(simulator, RtlEngine):
         result = simulator.run(
             trace,
             config,
@@ -251,7 +268,17 @@ def run(
         simulator.name,
         registers,
         {name: round(took, 3) for name, took in seconds.items()},
+        sampled,
     )
+
+
+def check_sample(engine: Engine) -> None:
+    """Raise ArgumentError if an engine cannot run a sample."""
+    if not isinstance(engine, GoldenEngine):
+        raise ArgumentError(
+            f"a sample runs on the golden model, not on {engine.name}: its caches are warmed from outside; "
+            "leave --engine or --sample out"
+        )
 
 
 def hinted(experiment: Experiment, trace: Trace) -> Trace:

@@ -97,6 +97,7 @@ def run(
     wave_cycles: tuple[int, int | None] | None = None,
     energy: StrPath = energies.COMMON,
     trace: StrPath | None = None,
+    sample: bool = False,
     progress: Progress | None = None,
 ) -> Run:
     """Run a kernel through a machine, with every operand checked.
@@ -123,6 +124,8 @@ def run(
     wave_cycles : cycles of the waves, first and end, which is not included; None: all.
     energy : energy table (docs/energy.md) or a TOML file of your own.
     trace : instead of a kernel, a trace of Accel-Sim: `.traceg` or `kernelslist.g`.
+    sample : simulate representative parts on the golden model, and estimate the whole run with a confidence
+        interval (docs/sampling.md).
     progress : called with (warp instructions retired, of how many) now and then.
 
     Returns
@@ -136,6 +139,7 @@ def run(
         fit each other.
     PtxError, LaunchError, TraceError : a file of yours is wrong.
     EngineError, ToolError : the engine is not installed, or cannot run this.
+    MissingPackageError : `sample` needs scikit-learn.
     EnergyError : there is no such energy table, or its file is wrong.
     ExecutionError : the kernel went wrong: out of bounds, deadlock, wrong result.
     OperandMismatch : the register file delivered a wrong operand.
@@ -157,8 +161,15 @@ def run(
         _whole("max_instructions", max_instructions, 1, exp.MOST_INSTRUCTIONS),
         _optional(_path, "trace", trace),
     )
+    sampled = _switch("sample", sample)
+    if sampled and recorded is not None:
+        raise ArgumentError("a sample has no waves; leave sample or waves out")
     report = exp.run(
-        experiment, simulator, waves=recorded, progress=_optional(_function, "progress", progress)
+        experiment,
+        simulator,
+        waves=recorded,
+        progress=_optional(_function, "progress", progress),
+        sample=sampled,
     )
     data = report.to_dict()
     own = energies.own_tables(experiment.scheme) if str(energy) == energies.COMMON else ()

@@ -80,6 +80,17 @@ class Lsu:
         """Invalidate the L1, since a kernel launch begins."""
         self._tags.clear()
 
+    def warm(self, lines: list[int], loads: list[bool]) -> None:
+        """Look lines up in the tags of L1 and L2 and put them there, in no time: those that instructions
+        touched which are not simulated, in their order. `loads`: per line, whether a load touched it; the
+        others pass the L1."""
+        for line, load in zip(lines, loads, strict=True):
+            if not load:
+                self._memory.warm(line)
+            elif not self._mshrs.pending(line) and not self._tags.hit(line):
+                self._tags.insert(line)
+                self._memory.warm(line)
+
     def step(self, cycle: int) -> None:
         """Do one cycle: answers from memory, one return, one line or pass."""
         self._probe.cycle = cycle

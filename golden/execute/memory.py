@@ -51,6 +51,11 @@ class Memory:
         self._from_l2: deque[tuple[int, int, TraceUop | None]] = deque()
         self._from_dram: deque[tuple[int, int, TraceUop | None]] = deque()
 
+    def warm(self, line: int) -> None:
+        """Look a line up in the L2's tags and put it there, in no time."""
+        if not self._tags.hit(line):
+            self._tags.insert(line)
+
     def accepts(self, cycle: int) -> bool:
         """Return whether the queue has room at the clock edge."""
         starts = self._starts

@@ -54,6 +54,8 @@ class RunSpec:
     observer : `module:Class` of an observer of the run's events, whose `result()` is stored as "observed"; ""
         for none. It is made without arguments, its `start` is called with the trace and the machine, then it
         with every `warpbank.sim.events.Batch`. Golden only.
+    sample : simulate representative parts and estimate the whole (docs/sampling.md). Golden only, without an
+        observer.
     """
 
     kernel: str
@@ -64,6 +66,7 @@ class RunSpec:
     compile: CompileOptions = DEFAULT_OPTIONS
     engine: str = "golden"
     observer: str = ""
+    sample: bool = False
 
     @property
     def label(self) -> str:
@@ -82,6 +85,8 @@ class RunSpec:
             raise EngineError(unknown("engine", self.engine, engines.ENGINES))
         if self.observer and self.engine != "golden":
             raise EngineError(f"only the golden engine can be observed, not {self.engine}")
+        if self.sample and (self.engine != "golden" or self.observer):
+            raise EngineError(f"a sample runs on the golden engine, unobserved, not on {self.engine}")
         exp.check_machine(
             exp.find_scheme(self.scheme), exp.find_config(self.preset, None, list(self.overrides))
         )
@@ -109,8 +114,10 @@ class RunSpec:
         if self.observer:
             code.append(self.observer.partition(":")[0])
         trace = runner.job_key(e.job, exp.compile_options(e))
+        if self.sample:
+            code.append("warpbank.sim.sampling")
         return store.key(
-            "run",
+            "sample" if self.sample else "run",
             trace,
             config_hash(e.config),
             self.preset,
@@ -125,7 +132,7 @@ class RunSpec:
         """Result of the run, a `Report.to_dict()`."""
         simulator = engines.engine(self.engine)
         if not self.observer:
-            return exp.run(self.experiment(), simulator).to_dict()
+            return exp.run(self.experiment(), simulator, sample=self.sample).to_dict()
         observer = load(self.observer)()
         report = exp.run(self.experiment(), Observed(simulator, observer))
         return {**report.to_dict(), "observed": observer.result()}

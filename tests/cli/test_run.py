@@ -169,3 +169,29 @@ def test_counters_are_grouped_and_those_that_are_zero_left_out() -> None:
     assert lines.index("collectors") < lines.index("register banks") < lines.index("execution units")
     assert "register file cache" not in lines
     assert "register file cache" in [line.strip() for line in full.splitlines()]
+
+
+def test_a_sample_says_what_it_is() -> None:
+    data = _run("vectoradd", "--size", "small", "--sample")
+    whole = _run("vectoradd", "--size", "small")
+    assert whole["sample"] is None
+    assert data["warp_instructions"] == whole["warp_instructions"]
+    assert data["ipc"] == pytest.approx(whole["ipc"], rel=0.05)
+    assert data["sample"]["ratio"] == data["warp_instructions"] / data["sample"]["simulated"]
+    assert data["sample"]["counter_margins"].keys() == data["counters"].keys()
+    text = warpbank("run", "vectoradd", "--size", "small", "--sample").out
+    assert f"{data['sample']['simulated']:,} of {data['warp_instructions']:,} warp instructions" in text
+    assert re.search(r"IPC +0\.\d{4} ± 0\.\d{4}, at 95% confidence", text)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--engine", "pysim"), "a sample runs on the golden model, not on pysim"),
+        (("--over-time", "x.csv"), "a sample has no events of the whole run"),
+    ],
+)
+def test_what_a_sample_cannot_do(options: tuple[str, ...], words: str) -> None:
+    done = warpbank("run", "vectoradd", "--size", "tiny", "--sample", *options)
+    assert done.code == 2
+    assert words in " ".join(done.err.split())

@@ -3,6 +3,8 @@ is lost."""
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +13,7 @@ from warpbank.arch.config import PRESETS, SmConfig, preset, with_overrides
 from warpbank.arch.counters import count, stalls
 from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme
-from warpbank.golden.sm import simulate
+from warpbank.golden.sm import Sm, simulate
 from warpbank.program.random_programs.operations import random_trace
 from warpbank.program.trace.builder import TraceBuilder, alu
 
@@ -94,6 +96,27 @@ def test_progress_is_told() -> None:
     assert len(calls) >= 5
     assert all(total == trace.warp_instructions for _, total in calls)
     assert sorted(calls) == calls
+
+
+def test_progress_shows_who_runs_where() -> None:
+    trace = TraceBuilder().launch(*[[[alu(1)] * 40] * 2 for _ in range(9)]).build()
+    sm = Sm(trace, preset("tiny"), BASELINE)
+    seen: list[tuple[int, int, list[int], int]] = []
+
+    def look(done: int, total: int) -> None:
+        rows = sorted(sm.resident.values())
+        running = sum(sm.cores[core].retired[slot] for core, slot in sm.resident)
+        seen.append((sm.cycle, sm.started, rows, running))
+        assert done == running + 41 * (sm.started - len(rows))
+
+    sm.run(look, 10)
+    cycles = [cycle for cycle, *_ in seen]
+    assert cycles[0] == 0
+    assert all(after >= before + 10 for before, after in itertools.pairwise(cycles))
+    assert max(len(rows) for _, _, rows, _ in seen) == 8
+    assert {row for _, _, rows, _ in seen for row in rows} == set(range(18))
+    assert sm.started == 18
+    assert not sm.resident
 
 
 def test_launches_run_one_after_the_other() -> None:

@@ -207,6 +207,12 @@ TraceOption = Annotated[
         help="An Accel-Sim trace (.traceg, kernelslist.g), in the place of a kernel.",
     ),
 ]
+SampleOption = Annotated[
+    bool,
+    typer.Option(
+        "--sample", help="Simulate representative parts, and estimate the whole with a confidence interval."
+    ),
+]
 LibertyOption = Annotated[
     list[str] | None,
     typer.Option(

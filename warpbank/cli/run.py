@@ -29,6 +29,7 @@ from warpbank.cli.options import (
     OverTimeOption,
     PresetOption,
     RegistersOption,
+    SampleOption,
     SchemeOption,
     SetOption,
     Size,
@@ -42,6 +43,8 @@ from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
 from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.sim import engines, traced
+from warpbank.sim.experiment import Report
+from warpbank.sim.sampling.estimate import CONFIDENCE
 from warpbank.studies import run as studied
 from warpbank.studies.over_time import check_name
 from warpbank.synth.energy import COMMON, Energy
@@ -77,6 +80,7 @@ def run(
     cycles: WaveCyclesOption = None,
     energy: EnergyOption = COMMON,
     over_time: OverTimeOption = None,
+    sample: SampleOption = False,
     trace: TraceOption = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Show all counters, those that are zero, too.")
@@ -120,6 +124,7 @@ def run(
             on_emulate=report.emulating,
             on_build=report.building,
             progress=report.simulating,
+            sample=sample,
         )
     output.emit(measured, as_json, partial(tables, verbose=verbose))
 
@@ -145,9 +150,7 @@ def tables(measured: studied.Measured, verbose: bool = False) -> Iterator[Render
         ("code", _code(data)),
         ("memory", checked),
         ("operands checked", f"{data['operands_checked']:,}, {data['operand_mismatches']} wrong"),
-        ("cycles", data["cycles"]),
-        ("warp instructions", data["warp_instructions"]),
-        ("IPC", data["ipc"]),
+        *_measured(report),
         ("hit ratio", f"{measured.hit_ratio:.1f} % of source operands"),
         ("made by", ", ".join(f"{tool} {version}" for tool, version in data["versions"].items())),
         ("seed", f"{measured.seed}, of random choices"),
@@ -163,6 +166,23 @@ def tables(measured: studied.Measured, verbose: bool = False) -> Iterator[Render
     yield from _counters(data["counters"], verbose)
     for energy in (measured.energy, *measured.energy_own):
         yield _energy(energy)
+
+
+def _measured(report: Report) -> Iterator[tuple[str, object]]:
+    """Cycles, instructions and IPC; those of a sample with their intervals."""
+    result, sample = report.result, report.sample
+    if sample is None:
+        yield "cycles", result.cycles
+        yield "warp instructions", result.warp_instructions
+        yield "IPC", result.ipc
+        return
+    yield (
+        "sample",
+        f"{sample.simulated:,} of {sample.instructions:,} warp instructions, 1 in {sample.ratio:.1f}",
+    )
+    yield "cycles", f"{result.cycles:,} ± {round(sample.cycles.margin):,}, estimated"
+    yield "warp instructions", result.warp_instructions
+    yield "IPC", f"{sample.ipc.value:.4f} ± {sample.ipc.margin:.4f}, at {CONFIDENCE:.0%} confidence"
 
 
 def _code(data: Mapping[str, Any]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from warpbank.cli import output
-from warpbank.cli.options import SchedulerOption, WorkersOption
+from warpbank.cli.options import SampleOption, SchedulerOption, WorkersOption
 from warpbank.cli.progress import runs
 from warpbank.studies.sweep import failures, read_sweep, write
 from warpbank.studies.sweep import sweep as make
@@ -32,12 +33,15 @@ def sweep(
     ] = None,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
+    sample: SampleOption = False,
 ) -> None:
     """Run kernels x schemes x values of fields, and write one Parquet file.
 
     A sweep resumes where it was stopped.
     """
     description = read_sweep(file)
+    if sample:
+        description = replace(description, sample=True)
     target = result or Path(file.name).with_suffix(".parquet")
     check_writable(target)
     with runs() as report:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from warpbank.arch.errors import ArgumentError
 from warpbank.sim import experiment as exp
 from warpbank.sim.engines import Engine, Waves
 from warpbank.sim.engines.base import OnBuild, Progress
@@ -65,6 +66,7 @@ def run(
     on_emulate: Callable[[], None] | None = None,
     on_build: OnBuild | None = None,
     progress: Progress | None = None,
+    sample: bool = False,
 ) -> Measured:
     """Run an experiment and price its events.
 
@@ -74,13 +76,20 @@ def run(
     engine : the simulator; None: the golden model.
     energy : name of an energy table, or a TOML file.
     over_time : file to write the run's progress over time to, as `.csv`, `.json` or `.html`.
-    waves, on_emulate, on_build, progress : see `warpbank.sim.experiment.run`.
+    waves, on_emulate, on_build, progress, sample : see `warpbank.sim.experiment.run`.
 
     Raises
     ------
+    ArgumentError : a sample has no progress over time and no waves, and runs on the golden model alone.
     WarpbankError : no such energy table, or a file name with another ending; before anything is run.
     """
     simulator = engine if engine is not None else GoldenEngine()
+    if sample:
+        exp.check_sample(simulator)
+        if over_time is not None or waves is not None:
+            raise ArgumentError(
+                "a sample has no events of the whole run to write over time or as waves; leave --sample out"
+            )
     prices, config = energies.table(energy), experiment.config
     seen = None
     if over_time is not None:
@@ -93,6 +102,7 @@ def run(
         on_emulate=on_emulate,
         on_build=on_build,
         progress=progress,
+        sample=sample,
     )
     data = report.to_dict()
     own = energies.own_tables(experiment.scheme) if energy == COMMON else ()

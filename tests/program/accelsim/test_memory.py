@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.traces import apart, synthetic
+from bench.traces import apart, apart_over_time, synthetic
 from tests.program.accelsim.writer import Line, traceg
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
@@ -42,6 +42,16 @@ def test_running_does_not_grow() -> None:
     few, many = (apart(count, limit=1 << 16) for count in (10_000, 70_000))
     assert many[0] // 64 > CHUNK
     assert (many[3] - few[3]) / (many[0] - few[0]) < SHORT
+
+
+def test_memory_is_flat_over_a_run() -> None:
+    """What the process holds after the first tenth grows by less than the rows that it still has to read."""
+    seen = apart_over_time(70_000, limit=1 << 16)
+    assert len(seen) >= 10
+    done = [count for count, _ in seen]
+    assert done == sorted(done)
+    assert done[-1] > 69_000
+    assert (seen[-1][1] - seen[2][1]) / (done[-1] - done[2]) < SHORT
 
 
 @pytest.mark.long

@@ -206,6 +206,21 @@ def test_the_file_has_every_run_with_its_numbers(cache: Path, tmp_path: Path) ->
     assert json.loads(table.schema.metadata[b"warpbank"])["energy_table"] == "common"
 
 
+def test_a_sweep_can_sample(cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text('kernels = "vectoradd"\nsize = "tiny"\nsample = true\n')
+    made = read_sweep(tmp_path / "s.toml")
+    assert made == Sweep(("vectoradd",), sizes=("tiny",), sample=True)
+    (spec, _), (whole, _) = [*made.points(), *Sweep(("vectoradd",), sizes=("tiny",)).points()]
+    assert spec.key() != whole.key()
+    (outcome,) = sweep(made, workers=1)
+    write(made, [outcome], tmp_path / "s.parquet")
+    (row,) = parquet.read_table(tmp_path / "s.parquet").to_pylist()
+    assert row["simulated"] == row["warp_instructions"], "so few waves that all of them are kept"
+    assert (row["ipc"], row["ipc_margin"]) == (whole.compute()["ipc"], 0)
+    with pytest.raises(WarpbankError, match="a sample runs on the golden engine"):
+        Sweep(("vectoradd",), sample=True, engine="pysim")
+
+
 def test_columns_have_different_names() -> None:
     fields = dict.fromkeys(field_paths(preset("turing")), ("1",))
     plain = columns(Sweep(("nn",)))

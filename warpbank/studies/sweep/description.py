@@ -49,6 +49,7 @@ class Sweep:
     max_registers, code_order, constants, free_registers : options of the compiler, with the values of
         `warpbank.run`.
     engine : golden, verilator or pysim.
+    sample : estimate every run from representative parts of it (docs/sampling.md), on golden.
 
     Raises SweepError for an empty list or a value of the wrong kind, and KernelError, SchemeError,
     ConfigError or EngineError for an unknown name. Values that are right by themselves but impossible
@@ -66,6 +67,7 @@ class Sweep:
     free_registers: tuple[int, ...] = (FREE_REGISTERS,)
     engine: str = "golden"
     scheme_fields: dict[str, dict[str, tuple[Value, ...]]] = field(default_factory=dict)
+    sample: bool = False
 
     def __post_init__(self) -> None:
         lists: dict[str, tuple[Any, ...]] = {
@@ -95,7 +97,7 @@ class Sweep:
         except ArgumentError as error:
             raise SweepError(f"sweep: {error}") from None
         for kernel, size, preset in product(self.kernels, self.sizes, self.presets):
-            RunSpec(kernel, size, preset=preset, engine=self.engine).check()
+            RunSpec(kernel, size, preset=preset, engine=self.engine, sample=self.sample).check()
         for scheme in self.schemes:
             exp.find_scheme(scheme)
         for preset, (path, values) in product(self.presets, self.fields.items()):
@@ -140,7 +142,10 @@ class Sweep:
             for options, values in product(self._compiled(), product(*fields.values())):
                 chosen = dict(zip(fields, values, strict=True))
                 overrides = tuple(f"{path}={value}" for path, value in chosen.items())
-                yield RunSpec(kernel, size, scheme, preset, overrides, options, self.engine), chosen
+                spec = RunSpec(
+                    kernel, size, scheme, preset, overrides, options, self.engine, sample=self.sample
+                )
+                yield spec, chosen
 
     def _compiled(self) -> Iterator[CompileOptions]:
         """Compile options of the points, in order. Raises ArgumentError for a value that cannot be."""
@@ -185,6 +190,7 @@ def read_sweep(path: Path) -> Sweep:
         if not isinstance(values, dict):
             top.fail(f"scheme_fields.{scheme}", f"takes fields and their values, not {values!r}")
     engine = top.take("engine", (str,), "golden")
+    sample = top.take("sample", (bool,), False)
     options: dict[str, Any] = {name: _values(top, name) for name in _COMPILE if name in content}
     lists: dict[str, Any] = {
         name: _texts(top, key, default)
@@ -201,6 +207,7 @@ def read_sweep(path: Path) -> Sweep:
             kernels,
             fields=dict(_flat(top, fields, "")),
             engine=engine,
+            sample=sample,
             scheme_fields={
                 scheme: dict(_flat(top, values, "", f"scheme_fields.{scheme}."))
                 for scheme, values in own.items()

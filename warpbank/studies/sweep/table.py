@@ -44,6 +44,9 @@ RESULT = {
     "ipc": "float",
     "operands_checked": "int",
 }
+#: Columns of a sweep that samples: half the intervals that hold IPC and cycles with 95 % confidence, and the
+#: warp instructions that were simulated.
+SAMPLE = {"ipc_margin": "float", "cycles_margin": "float", "simulated": "int"}
 
 
 def columns(description: Sweep) -> dict[str, str]:
@@ -54,6 +57,8 @@ def columns(description: Sweep) -> dict[str, str]:
     kinds |= {"failed": "bool", "error": "text", **RESULT}
     kinds |= {f"stall.{reason.name.lower()}": "int" for reason in Stall}
     kinds |= dict.fromkeys(COUNTERS, "int")
+    if description.sample:
+        kinds |= SAMPLE
     return kinds | {"energy.dynamic": "float", "energy.leakage": "float"}
 
 
@@ -88,6 +93,8 @@ def measured(result: Mapping[str, Any], spent: Energy) -> dict[str, Any]:
     made = {name: result[name] for name in RESULT}
     made |= {f"stall.{reason}": count for reason, count in result["stalls"].items()}
     made |= result["counters"]
+    if result.get("sample") is not None:
+        made |= {name: result["sample"][name] for name in SAMPLE}
     return made | {"energy.dynamic": spent.dynamic_total, "energy.leakage": spent.leakage_total}
 
 
