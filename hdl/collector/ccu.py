@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -589,6 +590,11 @@ class Ccu(wiring.Component):
                 register=offered.register,
             )
         return kept, line, reduce(or_, drops)
+
+    def dispatched(self, context: Any, collector: int) -> list[int]:
+        """Return the operands of the uop that leaves a collector in this cycle, of all source slots, for a
+        testbench in Amaranth's simulator."""
+        return [context.get(operand) for operand in self.operands[collector]]
 
     # --- Events.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -282,3 +283,8 @@ class Ocu(wiring.Component):
         for number, delivery in enumerate(self.deliver):
             emit(m, events.deliver[number], delivery.valid, collector=number, slot=delivery.slot)
         emit(m, events.occupied[0], ~free.all(), collectors=sum(~bit for bit in free))
+
+    def dispatched(self, context: Any, collector: int) -> list[int]:
+        """Return the operands of the uop that leaves a collector in this cycle, of all source slots, for a
+        testbench in Amaranth's simulator."""
+        return [context.get(operand) for operand in self.operands[collector]]
