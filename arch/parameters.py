@@ -191,6 +191,13 @@ class CacheConfig(_Checked):
         "used",
         choices=("fifo", "lru"),
     )
+    write_back: str = item(
+        "all",
+        "policy",
+        "LTRF: live registers that are written back when they leave the cache; `all`: each, `dirty`: those "
+        "written since they came, an extension of ours",
+        choices=("all", "dirty"),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

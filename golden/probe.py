@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from warpbank.arch.events import COUNTERS, EVENTS, Counter, Event, Record
+from warpbank.arch.counters import COUNTERS, Counter
+from warpbank.arch.events import EVENTS, Event, Record
 
 #: Receives the events of a run, one by one: (cycle, sub-core or -1, name, field values in registry order).
 Sink = Callable[[Record], None]
@@ -195,7 +196,7 @@ def _kind(sums: list[Sum], sink: Sink | None) -> type[Port]:
 
 class Probe:
     """Events of one sub-core (or, with number -1, of the units that the sub-cores share), and the counters
-    that follow from them (`warpbank.arch.events.COUNTERS`).
+    that follow from them (`warpbank.arch.counters.COUNTERS`).
 
     Parameters
     ----------

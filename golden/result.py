@@ -17,7 +17,7 @@ class Result:
     stalls : scheduler-cycles by reason (`warpbank.arch.events.Stall`), all schedulers; sums to cycles x
         schedulers.
     stalls_per_scheduler : cycles by reason, for each scheduler; each sums to `cycles`.
-    counters : every counter of `warpbank.arch.events.COUNTERS`.
+    counters : every counter of `warpbank.arch.counters.COUNTERS`.
     launches : per launch: kernel, ctas, warps_per_cta, registers, cycles.
     operands_checked, operand_mismatches : operands compared at dispatch. A mismatch ends the run with an
         exception, so that a result always has none.

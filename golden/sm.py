@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from warpbank.arch.events import COUNTERS, Stall
+from warpbank.arch.counters import COUNTERS
+from warpbank.arch.events import Stall
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.check import Checker, OperandChecker, OperandMismatch

@@ -12,7 +12,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.interfaces import REGISTER_WIDTH, Start, StartInterface
+from warpbank.hdl.interfaces import Start, StartInterface
+from warpbank.hdl.layouts import REGISTER_WIDTH
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import chosen, first_from
 from warpbank.hdl.typed import Interface

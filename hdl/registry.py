@@ -13,16 +13,16 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.arch.units import ROOMS, Factories
 from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.front_end.ports import SchedulerInterface
 from warpbank.hdl.hierarchy.ports import Hierarchy
 from warpbank.hdl.interfaces import (
     AlwaysInterface,
-    Collection,
     DeliveryInterface,
     ReadDoneInterface,
     ResultOfferInterface,
-    SchedulerInterface,
     WriteBackInterface,
 )
+from warpbank.hdl.layouts import Collection
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.table import TABLE_BANKS
 from warpbank.hdl.typed import Interface, Record

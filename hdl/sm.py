@@ -15,7 +15,6 @@ from warpbank.hdl.execute.lsu import Lines, LinesInterface, Lsu
 from warpbank.hdl.front_end.barrier import Barriers
 from warpbank.hdl.front_end.sthld import Sthld
 from warpbank.hdl.interfaces import (
-    UNITS,
     Fill,
     FillInterface,
     Immediate,
@@ -26,6 +25,7 @@ from warpbank.hdl.interfaces import (
     WriteBackInterface,
     optional,
 )
+from warpbank.hdl.layouts import UNITS
 from warpbank.hdl.probe import Events, EventsInterface, Reporter, gather, total
 from warpbank.hdl.sub_core import SubCore
 

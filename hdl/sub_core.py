@@ -39,7 +39,6 @@ from warpbank.hdl.interfaces import (
     FillInterface,
     ImmediateInterface,
     StartInterface,
-    SubCorePorts,
     WriteBackInterface,
     optional,
 )
@@ -47,6 +46,7 @@ from warpbank.hdl.probe import Events, EventsInterface, gather, reporting, total
 from warpbank.hdl.registry import build_collectors, build_registers, build_scheduler
 from warpbank.hdl.round_robin import encode
 from warpbank.hdl.storage.decompress_moves import DecompressMoves
+from warpbank.hdl.sub_core_ports import SubCorePorts
 from warpbank.hdl.typed import Interface
 
 
@@ -58,7 +58,7 @@ class SubCore(wiring.Component):
     config, scheme : the machine and its register file.
     probe : generate `events`.
 
-    Members: `warpbank.hdl.interfaces.SubCorePorts`.
+    Members: `warpbank.hdl.sub_core_ports.SubCorePorts`.
 
     Raises
     ------

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warpbank.arch.events import COUNTERS, EVENTS, Record
+from warpbank.arch.counters import COUNTERS
+from warpbank.arch.events import EVENTS, Record
 
 #: Most fields of an event.
 WIDTH = max(len(event.fields) for event in EVENTS.values())

@@ -316,13 +316,14 @@ class _Module:
             stack = [first]
             while stack:
                 name = stack[-1]
+                if name in sizes:  # it may no longer be driven
+                    stack.pop()
+                    continue
                 below = [node.text for node in _names(self._driven[name]) if node.text in self._driven]
                 if waiting := [other for other in below if other not in sizes]:
                     stack += waiting
                     continue
                 stack.pop()
-                if name in sizes:
-                    continue
                 size = _operators(self._driven[name])
                 for other in sorted(below, key=lambda other: sizes[other]):
                     if size + sizes[other] > LIMIT:

@@ -39,7 +39,7 @@ from warpbank.hdl.hierarchy.places import Places
 from warpbank.hdl.hierarchy.rfc import Departing
 from warpbank.hdl.hierarchy.tags import TagRow
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
-from warpbank.hdl.interfaces import UNITS as EXECUTION_UNITS
+from warpbank.hdl.layouts import UNITS as EXECUTION_UNITS
 from warpbank.hdl.lfsr import Lfsr
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.mapping.availability import Availability

@@ -30,18 +30,24 @@ settings.load_profile("repeatable")
 _BEGIN = time.monotonic()
 #: Why a test did not run that would have begun after `--stop-after`.
 NO_TIME = "no time was left for it"
+#: Seconds that a test may be allowed (`pytest.mark.timeout`) and still begin under `--stop-after`.
+LONGEST = 1800
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--stop-after SECONDS`: tests that have not begun by then are skipped."""
+    """`--stop-after SECONDS`: tests that have not begun by then are skipped, and those that are allowed more
+    than half an hour."""
     parser.addoption("--stop-after", type=float, metavar="SECONDS", help="begin no test after these seconds")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what begins too late."""
+    """Skip what begins too late, or may take too long."""
     limit = item.config.getoption("--stop-after")
-    if limit is not None and time.monotonic() - _BEGIN > limit:
+    if limit is None:
+        return
+    allowed = item.get_closest_marker("timeout")
+    if time.monotonic() - _BEGIN > limit or (allowed is not None and allowed.args[0] > LONGEST):
         pytest.skip(NO_TIME)
 
 

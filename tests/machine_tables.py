@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from warpbank.arch.config import PRESETS, SOURCES, preset
-from warpbank.arch.events import COUNTERS, EVENTS, STALLS
+from warpbank.arch.counters import COUNTERS
+from warpbank.arch.events import EVENTS, STALLS
 from warpbank.arch.register_files import REGISTER_FILES
 from warpbank.arch.schemes import ROOMS, SCHEMES, parse_scheme
 

@@ -23,6 +23,9 @@ from warpbank.arch.schemes import parse_scheme
 from warpbank.cli.app import app
 from warpbank.golden import interfaces as golden_interfaces
 from warpbank.hdl import interfaces as hdl_interfaces
+from warpbank.hdl import layouts, sub_core_ports
+from warpbank.hdl.front_end import ports as front_end_ports
+from warpbank.hdl.main import ports as main_ports
 from warpbank.studies.examples import EXAMPLES as EXAMPLES_OF_PAPERS
 from warpbank.studies.reproduce import PAPERS
 from warpbank.synth.units import UNITS
@@ -230,7 +233,10 @@ def test_the_architecture_page_names_every_interface() -> None:
         assert not missing, f"{name} of golden/interfaces.py: {missing}"
     assert not set(protocols) - words
     signatures = {
-        name for name in _declared(hdl_interfaces) if not name.endswith("Interface")
+        name
+        for module in (hdl_interfaces, layouts, front_end_ports, main_ports, sub_core_ports)
+        for name in _declared(module)
+        if not name.endswith("Interface")
     }  # those are types
     assert not signatures - words
 

@@ -21,6 +21,7 @@ QUOTING = (
 NAMES = {*SCHEMES, *(name for units in UNITS.values() for name in units)}
 #: Words of the field that some unit has for a name, where they say something else.
 OTHERWISE = {
+    ("arch/counters.py", "plain"): "field of an event: arrays that plain banks would activate",
     ("arch/events.py", "plain"): "field of an event: arrays that plain banks would activate",
     ("hdl/hierarchy/link.py", "plain"): "field of a transfer: its value is kept as it is",
     ("synth/flow.py", "plain"): "way of reading a netlist: without inverted outputs",

@@ -70,6 +70,10 @@ class Ltrf(Hierarchy):
     file; while the register moves it waits, and while the engine uses its bank of the cache. Operands come
     from the cache only.
 
+    With `cache.write_back` `dirty`, an extension of ours, a bit per place of the cache says whether the main
+    register file lacks its value: it is set with a place that is not fetched, and by every write. A register
+    whose bit is not set and of which no result is to come loses its place without being carried.
+
     The cache keeps values whole, each with its metadata, so that scalar execution is decided as without a
     cache (neither G-Scalar nor LTRF has it). A result is described when it comes, wherever it goes. A
     register that leaves takes its metadata along, which says how the main register file keeps it; one that is
@@ -108,6 +112,9 @@ class Ltrf(Hierarchy):
         self.offsets = AddressAllocation(self._rows)
         self._places = [Places(self._entries) for _ in range(self._rows)]
         self._owner: list[int | None] = [None] * self._rows  # warp of each row of the cache
+        self._tracks = core.cache.write_back == "dirty"
+        #: Places of each row whose values the main register file lacks.
+        self._dirty = [0] * self._rows
         blank: Value = np.zeros(config.lanes, np.uint32)
         self._values: list[list[Value]] = [[blank] * self._rows for _ in range(self._entries)]
         plain = main.storage.encode(blank, False)
@@ -259,6 +266,7 @@ class Ltrf(Hierarchy):
         if self._cache_written >> entry & 1:
             return False
         self._cache_written |= 1 << entry
+        self._dirty[offset] |= 1 << entry
         values = self._values[entry]
         values[offset] = value if mask == self._every_lane else merge(values[offset], value, mask)
         self._metadata[entry][offset] = metadata
@@ -352,7 +360,8 @@ class Ltrf(Hierarchy):
                 assert unused, f"row {row} has no place for R{register} of warp {warp}"
                 entry = _lowest(unused)
                 unused &= ~(1 << entry)
-            home = self._mapping.content(warp, register) if each.live else None
+            carried = each.live and not (self._chosen_out and self._clean(each, entry))
+            home = self._mapping.content(warp, register) if carried else None
             if home is not None:
                 bank, line = home
                 if not self._engine.has_room(bank):
@@ -369,6 +378,7 @@ class Ltrf(Hierarchy):
             if not self._chosen_out:
                 places.give(entry)
                 block.table[register] = entry
+                self._dirty[row] = self._dirty[row] & ~(1 << entry) | (home is None) << entry
                 self._probe.emit("cache_allocate", entry, row, warp, register)
                 if home is None:
                     block.coming &= ~(1 << register)
@@ -378,6 +388,10 @@ class Ltrf(Hierarchy):
         if queued:
             self._mapping.moved(queued)
         self._chosen = stay
+
+    def _clean(self, each: Chosen, entry: int) -> bool:
+        """Whether the main register file has the value of a register that leaves, and none is to come."""
+        return self._tracks and not each.plain and not self._dirty[self._chosen_row] >> entry & 1
 
     def _zero(self, warp: int, register: int, entry: int, offset: int) -> bool:
         """Have zeros written in the next cycle; False: the engine uses that bank of the cache."""

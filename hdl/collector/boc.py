@@ -21,9 +21,7 @@ from warpbank.hdl.collector.boc_values import Late, Values
 from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
 from warpbank.hdl.collector.window import Entries, Inserter, counted
 from warpbank.hdl.interfaces import (
-    UNITS,
     AlwaysInterface,
-    Collection,
     Delivery,
     DeliveryInterface,
     ReadDone,
@@ -36,8 +34,8 @@ from warpbank.hdl.interfaces import (
     evicted_stream,
     issue_stream,
     read_stream,
-    uop_layout,
 )
+from warpbank.hdl.layouts import UNITS, Collection, uop_layout
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import after, decode, encode, pick, soonest
 from warpbank.hdl.storage.metadata import metadata_layout

@@ -14,7 +14,8 @@ from warpbank.arch.parameters import BOC_READS, SmConfig
 from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.interfaces import UNITS, AlwaysInterface, ReadDoneInterface, dispatch_layout
+from warpbank.hdl.interfaces import AlwaysInterface, ReadDoneInterface
+from warpbank.hdl.layouts import UNITS, dispatch_layout
 from warpbank.hdl.round_robin import Choice, encode, pick, soonest
 from warpbank.hdl.typed import Record, record
 

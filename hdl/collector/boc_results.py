@@ -10,7 +10,8 @@ from amaranth.lib import stream
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.collector.window import Entries
-from warpbank.hdl.interfaces import REGISTER_WIDTH, UNITS, ResultOfferInterface, WriteBack, WriteBackInterface
+from warpbank.hdl.interfaces import ResultOfferInterface, WriteBack, WriteBackInterface
+from warpbank.hdl.layouts import REGISTER_WIDTH, UNITS
 from warpbank.hdl.round_robin import encode, lowest, pick, soonest
 from warpbank.hdl.typed import record
 

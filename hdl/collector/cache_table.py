@@ -11,7 +11,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from warpbank.arch.parameters import bits
 from warpbank.arch.uop import MAX_SOURCES
-from warpbank.hdl.interfaces import REGISTER_WIDTH
+from warpbank.hdl.layouts import REGISTER_WIDTH
 from warpbank.hdl.lfsr import WIDTH as RANDOM_WIDTH
 from warpbank.hdl.lfsr import any_of, turned
 from warpbank.hdl.round_robin import chosen, encode

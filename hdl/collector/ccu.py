@@ -18,9 +18,7 @@ from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.collector.cache_table import Lines, Taken, found, take, touched, victim
 from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
 from warpbank.hdl.interfaces import (
-    UNITS,
     AlwaysInterface,
-    Collection,
     Delivery,
     DeliveryInterface,
     ReadDone,
@@ -29,12 +27,12 @@ from warpbank.hdl.interfaces import (
     ResultOfferInterface,
     WriteBack,
     WriteBackInterface,
-    dispatch_layout,
     dispatch_stream,
     evicted_stream,
     issue_stream,
     read_stream,
 )
+from warpbank.hdl.layouts import UNITS, Collection, dispatch_layout
 from warpbank.hdl.lfsr import WIDTH as RANDOM_WIDTH
 from warpbank.hdl.lfsr import Lfsr, any_of
 from warpbank.hdl.probe import Events, EventsInterface, emit

@@ -17,21 +17,19 @@ from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.collector.metadata import metadata_ports
 from warpbank.hdl.interfaces import (
-    UNITS,
     AlwaysInterface,
-    Collection,
     Delivery,
     DeliveryInterface,
     ReadDone,
     ReadDoneInterface,
     ResultOffer,
     WriteBack,
-    dispatch_layout,
     dispatch_stream,
     evicted_stream,
     issue_stream,
     read_stream,
 )
+from warpbank.hdl.layouts import UNITS, Collection, dispatch_layout
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode, first_from
 from warpbank.hdl.storage.metadata import metadata_layout

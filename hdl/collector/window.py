@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, TO_BANKS, TO_COLLECTOR
-from warpbank.hdl.interfaces import REGISTER_WIDTH
+from warpbank.hdl.layouts import REGISTER_WIDTH
 from warpbank.hdl.prefix_counts import at_least, exactly, nth
 from warpbank.hdl.round_robin import encode
 

@@ -17,7 +17,8 @@ from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.execute.l1 import LINE_WIDTH, Mshrs, Tags
 from warpbank.hdl.execute.memory import Memory, Request
 from warpbank.hdl.execute.returns import Returns
-from warpbank.hdl.interfaces import COUNT_WIDTH, AlwaysInterface, lsu_stream, result_layout, returned_stream
+from warpbank.hdl.interfaces import AlwaysInterface, lsu_stream, returned_stream
+from warpbank.hdl.layouts import COUNT_WIDTH, result_layout
 from warpbank.hdl.probe import Events, EventsInterface, emit, gather
 from warpbank.hdl.round_robin import chosen, first_from
 from warpbank.hdl.typed import Interface, Records, record

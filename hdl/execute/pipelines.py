@@ -9,14 +9,8 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, UnitConfig, bits
 from warpbank.arch.uop import Unit
-from warpbank.hdl.interfaces import (
-    UNITS,
-    AlwaysInterface,
-    dispatch_stream,
-    lsu_stream,
-    result_layout,
-    returned_stream,
-)
+from warpbank.hdl.interfaces import AlwaysInterface, dispatch_stream, lsu_stream, returned_stream
+from warpbank.hdl.layouts import UNITS, result_layout
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.typed import record
 

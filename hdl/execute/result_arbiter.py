@@ -9,16 +9,15 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MOVE
 from warpbank.hdl.interfaces import (
-    UNITS,
     ResultOffer,
     ResultOfferInterface,
     Retired,
     RetiredInterface,
     Written,
     WrittenInterface,
-    result_layout,
     result_stream,
 )
+from warpbank.hdl.layouts import UNITS, result_layout
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import first_from
 

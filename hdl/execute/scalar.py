@@ -16,7 +16,8 @@ from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import Scalar, Unit
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.collector.metadata import kept_metadata_layout
-from warpbank.hdl.interfaces import UNITS, AlwaysInterface, Collection, issue_stream
+from warpbank.hdl.interfaces import AlwaysInterface, issue_stream
+from warpbank.hdl.layouts import UNITS, Collection
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.storage.metadata import metadata_layout
 from warpbank.hdl.typed import Interface, Record, record

@@ -8,7 +8,7 @@ from amaranth.lib import wiring
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.front_end.gto import Gto
 from warpbank.hdl.front_end.lrr import check_warps
-from warpbank.hdl.interfaces import SchedulerPorts
+from warpbank.hdl.front_end.ports import SchedulerPorts
 
 
 class CacheAware(wiring.Component):
@@ -23,7 +23,7 @@ class CacheAware(wiring.Component):
 
     Members
     -------
-    those of `warpbank.hdl.interfaces.SchedulerPorts`.
+    those of `warpbank.hdl.front_end.ports.SchedulerPorts`.
 
     Raises
     ------

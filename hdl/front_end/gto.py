@@ -8,7 +8,7 @@ from amaranth.lib import wiring
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.front_end.lrr import check_warps
-from warpbank.hdl.interfaces import SchedulerPorts
+from warpbank.hdl.front_end.ports import SchedulerPorts
 from warpbank.hdl.round_robin import encode
 
 
@@ -25,7 +25,7 @@ class Gto(wiring.Component):
 
     Members
     -------
-    those of `warpbank.hdl.interfaces.SchedulerPorts`.
+    those of `warpbank.hdl.front_end.ports.SchedulerPorts`.
 
     Raises
     ------

@@ -15,7 +15,8 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, RZ, Control
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.interfaces import REGISTER_WIDTH, Fill, FillInterface, uop_layout
+from warpbank.hdl.interfaces import Fill, FillInterface
+from warpbank.hdl.layouts import REGISTER_WIDTH, uop_layout
 from warpbank.hdl.mapping.flag_cache import FlagCache
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode, first_from

@@ -10,7 +10,6 @@ from warpbank.arch.events import Stall
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE, Memory
 from warpbank.hdl.interfaces import (
-    UNITS,
     AlwaysInterface,
     Arrival,
     ArrivalInterface,
@@ -19,8 +18,8 @@ from warpbank.hdl.interfaces import (
     Start,
     StartInterface,
     issue_stream,
-    uop_layout,
 )
+from warpbank.hdl.layouts import UNITS, uop_layout
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode
 from warpbank.hdl.typed import Record

@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.interfaces import SchedulerPorts
+from warpbank.hdl.front_end.ports import SchedulerPorts
 from warpbank.hdl.round_robin import Choice, chosen, encode
 
 
@@ -27,7 +27,7 @@ class Lrr(wiring.Component):
 
     Members
     -------
-    those of `warpbank.hdl.interfaces.SchedulerPorts`.
+    those of `warpbank.hdl.front_end.ports.SchedulerPorts`.
 
     Raises
     ------

@@ -18,8 +18,6 @@ from warpbank.arch.uop import DISTANT, MAX_DESTINATIONS, MAX_SOURCES, PREDICATES
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.front_end.instruction_buffer import Hazards, HazardsInterface
 from warpbank.hdl.interfaces import (
-    REGISTER_WIDTH,
-    UNITS,
     AlwaysInterface,
     ReadDone,
     ReadDoneInterface,
@@ -29,6 +27,7 @@ from warpbank.hdl.interfaces import (
     WrittenInterface,
     issue_stream,
 )
+from warpbank.hdl.layouts import REGISTER_WIDTH, UNITS
 from warpbank.hdl.round_robin import decode
 from warpbank.hdl.typed import Interface
 

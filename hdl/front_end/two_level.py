@@ -12,7 +12,7 @@ from amaranth.lib.wiring import Out
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.front_end.lrr import Lrr
-from warpbank.hdl.interfaces import SchedulerPorts
+from warpbank.hdl.front_end.ports import SchedulerPorts
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import encode
 
@@ -40,7 +40,7 @@ class TwoLevel(wiring.Component):
 
     Members
     -------
-    those of `warpbank.hdl.interfaces.SchedulerPorts`.
+    those of `warpbank.hdl.front_end.ports.SchedulerPorts`.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.hierarchy.ports import Hierarchy, HierarchyPorts
-from warpbank.hdl.interfaces import Collection
+from warpbank.hdl.layouts import Collection
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.ports import follow
 from warpbank.hdl.probe import gather

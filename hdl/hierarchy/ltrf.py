@@ -21,7 +21,7 @@ from warpbank.hdl.hierarchy.link import Link, transfer_layout
 from warpbank.hdl.hierarchy.ltrf_events import LOOKUPS, LtrfEvents
 from warpbank.hdl.hierarchy.ports import Hierarchy, HierarchyPorts
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
-from warpbank.hdl.interfaces import UNITS, Collection, read_layout
+from warpbank.hdl.layouts import UNITS, Collection, read_layout
 from warpbank.hdl.main.arbiter import Arbiter, RequestsInterface
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.ports import follow
@@ -40,6 +40,9 @@ class Ltrf(LtrfEvents, Hierarchy):
     is given it, if the engine does not use its bank of the cache then. Where every register has a home this
     never happens.
 
+    With `cache.write_back` `dirty` a bit per place says whether the main register file lacks its value; a
+    register that leaves without it is not carried.
+
     Metadata go with the values, into the cache and out of it: each writer has a unit that finds those of what
     it writes, and each bank of the cache a memory of metadata, which is written a cycle after the bank.
 
@@ -54,7 +57,7 @@ class Ltrf(LtrfEvents, Hierarchy):
     Members
     -------
     those of `warpbank.hdl.hierarchy.ports.HierarchyPorts`. `owed` asks about the registers that set off, if
-    there are metadata.
+    there are metadata or bits for what is dirty.
 
     Latency: an operand requested in t as its uop's first or second is looked up in t + 1 if no other uop
     waits for that, granted in t + 2 at the earliest, and delivered in the cycle after its grant. A register
@@ -86,6 +89,7 @@ class Ltrf(LtrfEvents, Hierarchy):
         self._banks, self._entries = core.banks, core.cache.registers
         self._writers = collection.writers
         self._metadata = main.layout
+        self._tracks = core.cache.write_back == "dirty"
         self._blocks = WarpControlBlocks(config, 2 * LOOKUPS + self._writers, liveness)
         self.engine = self.engine_class(config, main.storage.read_delay, main.layout.size)
         self._arbiter = Arbiter(
@@ -96,7 +100,7 @@ class Ltrf(LtrfEvents, Hierarchy):
             collection,
             main.layout,
             keeps=UNITS,
-            owed=core.transfers if main.layout.size else 0,
+            owed=core.transfers if main.layout.size or self._tracks else 0,
             prefetched=self._blocks.registers_per_warp,
         )
         members: dict[str, Any] = dict(ports.members)
@@ -123,8 +127,12 @@ class Ltrf(LtrfEvents, Hierarchy):
         self._look_up(m)
         self._find_results(m)
         self._describe(m)
+        rows = config.sub_core.active_warps if self._tracks else 0
+        self._dirty = [Signal(self._entries, name=f"dirty_{row}", reset_less=True) for row in range(rows)]
         self._set_off(m)
         self._write_cache(m)
+        if self._tracks:
+            self._keep_dirty(m)
         self._keep_metadata(m)
         self._write_main(m)
         self._read_cache(m)
@@ -335,7 +343,7 @@ class Ltrf(LtrfEvents, Hierarchy):
             m.d.comb += [
                 moved.warp.eq(blocks.warp),
                 moved.register.eq(setting.register),
-                carried.eq(setting.live & self._has_content(number)),
+                carried.eq(setting.live & self._has_content(number) & ~(blocks.leaves & self._clean(number))),
                 room.eq(
                     Array(order.room for order in engine.order)[moved.bank]
                     & ~Cat(taken & (bank == moved.bank) for taken, bank in banks_before).any()
@@ -374,6 +382,33 @@ class Ltrf(LtrfEvents, Hierarchy):
         for row, back in enumerate(blocks.back):
             read = Cat(access.reads & (access.transfer.offset == row) for access in engine.cache)
             m.d.comb += back.eq(read | Mux(blocks.offset == row, vacated, 0))
+
+    def _clean(self, number: int) -> Value:
+        """Whether the main register file has the value of a register that leaves, and none is to come."""
+        if not self._tracks:
+            return Const(0, 1)
+        dirty = Array(self._dirty)[self._blocks.offset]
+        return ~dirty.bit_select(self._blocks.setting[number].entry, 1) & ~self.owed[number].pending
+
+    def _keep_dirty(self, m: Module) -> None:
+        """A place lacks its value in the main register file if it was not fetched, or has been written."""
+        blocks = self._blocks
+        given = [
+            (setting.valid & setting.goes & ~blocks.leaves, moved.goes, 1 << setting.entry)
+            for setting, moved in zip(blocks.setting, self._main.moved, strict=True)
+        ]
+        given_now, fetched = (Signal(self._entries, name=name) for name in ("places_given", "places_fetched"))
+        m.d.comb += [
+            given_now.eq(reduce(or_, (Mux(comes, place, 0) for comes, _, place in given))),
+            fetched.eq(reduce(or_, (Mux(comes & goes, place, 0) for comes, goes, place in given))),
+        ]
+        for row, dirty in enumerate(self._dirty):
+            written = Cat(
+                choice.any & (port.addr == row)
+                for choice, port in zip(self._cache_choices, self._cache_ports, strict=True)
+            )
+            mine = blocks.offset == row
+            m.d.sync += dirty.eq((dirty | written | Mux(mine, given_now, 0)) & ~Mux(mine, fetched, 0))
 
     def _has_content(self, number: int) -> Value:
         """Whether a register that sets off has content in the main register file, or shall have."""

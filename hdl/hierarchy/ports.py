@@ -12,9 +12,7 @@ from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import Scalar
 from warpbank.hdl.front_end.scoreboard import Owed, OwedInterface
 from warpbank.hdl.interfaces import (
-    UNITS,
     AlwaysInterface,
-    Collection,
     Delivery,
     DeliveryInterface,
     WriteBack,
@@ -25,6 +23,7 @@ from warpbank.hdl.interfaces import (
     read_stream,
     result_stream,
 )
+from warpbank.hdl.layouts import UNITS, Collection
 from warpbank.hdl.mapping.ports import Hooked, Hooks
 from warpbank.hdl.probe import EventsInterface
 from warpbank.hdl.storage.decompress_moves import Stored, StoredInterface

@@ -18,7 +18,7 @@ from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MOVE
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
 from warpbank.hdl.hierarchy.ports import Hierarchy, HierarchyPorts
-from warpbank.hdl.interfaces import UNITS, Collection
+from warpbank.hdl.layouts import UNITS, Collection
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.ports import follow

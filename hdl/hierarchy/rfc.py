@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.hierarchy.result_cache import Offer, Operands, ResultCache
 from warpbank.hdl.hierarchy.tags import TagRow
-from warpbank.hdl.interfaces import REGISTER_WIDTH
+from warpbank.hdl.layouts import REGISTER_WIDTH
 from warpbank.hdl.probe import emit
 from warpbank.hdl.round_robin import first_from
 from warpbank.hdl.typed import Record, record

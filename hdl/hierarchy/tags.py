@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
-from warpbank.hdl.interfaces import REGISTER_WIDTH, UNITS
+from warpbank.hdl.layouts import REGISTER_WIDTH, UNITS
 from warpbank.hdl.round_robin import pick
 from warpbank.hdl.typed import Record
 

@@ -17,7 +17,8 @@ from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
 from warpbank.hdl.hierarchy.places import Places
-from warpbank.hdl.interfaces import REGISTER_WIDTH, AlwaysInterface, issue_stream
+from warpbank.hdl.interfaces import AlwaysInterface, issue_stream
+from warpbank.hdl.layouts import REGISTER_WIDTH
 from warpbank.hdl.round_robin import chosen, first_from
 from warpbank.hdl.typed import Interface, Numbers
 

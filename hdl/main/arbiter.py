@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.events import Cause
 from warpbank.arch.parameters import SmConfig, SubCoreConfig, bits
-from warpbank.hdl.interfaces import tag_fields
+from warpbank.hdl.layouts import tag_fields
 from warpbank.hdl.probe import EventInterface, Events, EventsInterface, emit
 from warpbank.hdl.round_robin import chosen, first_from
 from warpbank.hdl.typed import Interface, Record, record

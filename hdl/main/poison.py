@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from amaranth.hdl import Module, Value
 from amaranth.lib.memory import Memory
 
-from warpbank.hdl.interfaces import FreedInterface
+from warpbank.hdl.main.ports import FreedInterface
 
 #: What a released register reads as, in every lane.
 POISON = 0xDEADBEEF
@@ -28,7 +28,7 @@ def stale(
     Parameters
     ----------
     number, rows : which bank, and how large.
-    freed : `warpbank.hdl.interfaces.Freed` per register that can be released in a cycle.
+    freed : `warpbank.hdl.main.ports.Freed` per register that can be released in a cycle.
     row, reads : the row is read in this cycle; the answer stands in the next one.
     written : mask of what is written of the row in this cycle.
     """

@@ -14,14 +14,9 @@ from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MOVE, Scalar
 from warpbank.hdl.front_end.scoreboard import Owed, OwedInterface
 from warpbank.hdl.interfaces import (
-    REGISTER_WIDTH,
-    UNITS,
     AlwaysInterface,
-    Collection,
     Delivery,
     DeliveryInterface,
-    LocationInterface,
-    StorageInterface,
     WriteBack,
     WriteBackInterface,
     Written,
@@ -30,8 +25,10 @@ from warpbank.hdl.interfaces import (
     read_stream,
     result_stream,
 )
+from warpbank.hdl.layouts import REGISTER_WIDTH, UNITS, Collection
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.bank_timing import BankTiming
+from warpbank.hdl.main.ports import LocationInterface, StorageInterface
 from warpbank.hdl.mapping.ports import Hooked, Hooks, Mapping, Moving, MovingInterface, follow
 from warpbank.hdl.probe import Events, EventsInterface, emit, gather, reporting, total
 from warpbank.hdl.round_robin import Choice, first_from

@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.hdl.interfaces import REGISTER_WIDTH
+from warpbank.hdl.layouts import REGISTER_WIDTH
 from warpbank.hdl.round_robin import decode, encode
 from warpbank.hdl.typed import Interface
 

@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Signal, Value
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES
-from warpbank.hdl.interfaces import Collection
+from warpbank.hdl.layouts import Collection
 from warpbank.hdl.mapping.ports import Mapping, MappingPorts
 
 

@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.interfaces import REGISTER_WIDTH
+from warpbank.hdl.layouts import REGISTER_WIDTH
 from warpbank.hdl.typed import Interface
 
 

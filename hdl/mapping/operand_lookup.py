@@ -18,7 +18,8 @@ from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
-from warpbank.hdl.interfaces import AlwaysInterface, read_layout, read_stream, tag_fields
+from warpbank.hdl.interfaces import AlwaysInterface, read_stream
+from warpbank.hdl.layouts import read_layout, tag_fields
 from warpbank.hdl.mapping.exempt import Place, PlaceInterface
 from warpbank.hdl.mapping.table import TABLE_BANKS, Find, FindInterface
 from warpbank.hdl.round_robin import Choice, chosen, decode, encode

@@ -12,14 +12,7 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_DESTINATIONS
 from warpbank.hdl.front_end.instruction_buffer import Hazards, HazardsInterface
 from warpbank.hdl.interfaces import (
-    REGISTER_WIDTH,
-    UNITS,
     AlwaysInterface,
-    Collection,
-    Freed,
-    FreedInterface,
-    Location,
-    LocationInterface,
     ReadDone,
     ReadDoneInterface,
     Start,
@@ -29,7 +22,9 @@ from warpbank.hdl.interfaces import (
     issue_stream,
     read_stream,
 )
+from warpbank.hdl.layouts import REGISTER_WIDTH, UNITS, Collection
 from warpbank.hdl.main.arbiter import Requests, RequestsInterface
+from warpbank.hdl.main.ports import Freed, FreedInterface, Location, LocationInterface
 from warpbank.hdl.probe import EventsInterface
 from warpbank.hdl.typed import Interface, starting_at
 

@@ -13,8 +13,6 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.interfaces import (
-    REGISTER_WIDTH,
-    UNITS,
     AlwaysInterface,
     ReadDone,
     ReadDoneInterface,
@@ -22,6 +20,7 @@ from warpbank.hdl.interfaces import (
     WrittenInterface,
     issue_stream,
 )
+from warpbank.hdl.layouts import REGISTER_WIDTH, UNITS
 from warpbank.hdl.mapping.ports import Moving, MovingInterface
 from warpbank.hdl.mapping.table import TABLE_BANKS
 from warpbank.hdl.round_robin import chosen, decode, first_from

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control
-from warpbank.hdl.interfaces import REGISTER_WIDTH, Collection
+from warpbank.hdl.layouts import REGISTER_WIDTH, Collection
 from warpbank.hdl.mapping.availability import Availability
 from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.hdl.mapping.exempt import Exempt

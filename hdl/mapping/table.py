@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.interfaces import REGISTER_WIDTH
+from warpbank.hdl.layouts import REGISTER_WIDTH
 from warpbank.hdl.typed import Interface
 
 #: Banks of the table. Register r is in bank r mod 4, so that a wide result or an aligned group uses each bank

@@ -9,9 +9,10 @@ from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Scalar
-from warpbank.hdl.interfaces import BankPortInterface, Collection, FreedInterface, StoragePorts
+from warpbank.hdl.layouts import Collection
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.poison import POISON, stale
+from warpbank.hdl.main.ports import BankPortInterface, FreedInterface, StoragePorts
 from warpbank.hdl.probe import Events
 
 
@@ -29,7 +30,7 @@ class Banks(wiring.Component):
 
     Members
     -------
-    those of `warpbank.hdl.interfaces.StoragePorts`.
+    those of `warpbank.hdl.main.ports.StoragePorts`.
 
     Latency: a read is registered (row in one cycle, data in the next); a write is there in the next cycle.
     """

@@ -30,7 +30,7 @@ class BdiBanks(CompressedBanks):
 
     Members
     -------
-    those of `warpbank.hdl.interfaces.StoragePorts`.
+    those of `warpbank.hdl.main.ports.StoragePorts`.
 
     Latency: as in `CompressedBanks`.
 

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_DESTINATIONS, MOVE, TO_BANKS, TO_COLLECTOR, Unit
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.interfaces import REGISTER_WIDTH, uop_layout
+from warpbank.hdl.layouts import REGISTER_WIDTH, uop_layout
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import chosen
 from warpbank.hdl.typed import Interface, Record

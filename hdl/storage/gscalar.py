@@ -32,7 +32,7 @@ class GScalar(CompressedBanks):
 
     Members
     -------
-    those of `warpbank.hdl.interfaces.StoragePorts`.
+    those of `warpbank.hdl.main.ports.StoragePorts`.
 
     Latency: as in `CompressedBanks`.
 

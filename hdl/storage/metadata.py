@@ -10,9 +10,10 @@ from amaranth.lib.memory import Memory, ReadPort, WritePort
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.hdl.interfaces import NO_METADATA, BankPortInterface, Collection, FreedInterface, StoragePorts
+from warpbank.hdl.layouts import NO_METADATA, Collection
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.poison import POISON, stale
+from warpbank.hdl.main.ports import BankPortInterface, FreedInterface, StoragePorts
 from warpbank.hdl.probe import Events, EventsInterface
 from warpbank.hdl.storage.compressor import BYTES
 from warpbank.hdl.typed import Record
@@ -95,7 +96,7 @@ class CompressedBanks(wiring.Component, ABC):
 
     Members
     -------
-    those of `warpbank.hdl.interfaces.StoragePorts`.
+    those of `warpbank.hdl.main.ports.StoragePorts`.
 
     Latency: a read in t finds its metadata in t + 1, when the arrays are read, and their content in t + 2,
     when it is decompressed; `data` and `metadata` are there in t + 3. A write in t is compressed, written in

@@ -15,8 +15,9 @@ from amaranth.lib.wiring import Out
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Scalar
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.interfaces import BankPortInterface, Collection, StoragePorts, WhereaboutsInterface
+from warpbank.hdl.layouts import Collection
 from warpbank.hdl.main.arbiter import ScalarArbiter
+from warpbank.hdl.main.ports import BankPortInterface, StoragePorts, WhereaboutsInterface
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import first_from
 from warpbank.hdl.storage.arrays import WORD_LANES, count, groups
@@ -40,7 +41,7 @@ class ScalarRf(wiring.Component):
 
     Members
     -------
-    those of `warpbank.hdl.interfaces.StoragePorts`, with `where`. The last `bank` is the scalar bank, with a
+    those of `warpbank.hdl.main.ports.StoragePorts`, with `where`. The last `bank` is the scalar bank, with a
     word for the place of every register: the row of its bank above the number of that bank. It is only read;
     its `data` is the word in all lanes. A bank is `held` while its stage waits for the scalar bank; what is
     `compressed` is there.

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from warpbank.arch.events import COUNTERS, EVENTS, Stall
+from warpbank.arch.counters import COUNTERS
+from warpbank.arch.events import EVENTS, Stall
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.cta_dispatch import launch_layout
-from warpbank.hdl.interfaces import uop_layout
+from warpbank.hdl.layouts import uop_layout
 from warpbank.sim.engines.design import Design, Path, field_names, port_name, tail
 from warpbank.sim.events import IDS, NAMES
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from warpbank.arch.events import COUNTERS, EVENTS, Stall
+from warpbank.arch.counters import COUNTERS
+from warpbank.arch.events import EVENTS, Stall
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE
 from warpbank.golden.check import OperandChecker
@@ -15,7 +16,7 @@ from warpbank.golden.cta_dispatch import CtaDispatch
 from warpbank.golden.result import Result
 from warpbank.golden.storage.decompress_moves import DecompressMoves
 from warpbank.golden.stream import TraceUop, WarpStream, templates_of
-from warpbank.hdl.interfaces import uop_layout
+from warpbank.hdl.layouts import uop_layout
 from warpbank.program.errors import ExecutionError
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines import packing

@@ -7,7 +7,7 @@ from typing import Any
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Unit
 from warpbank.hdl.cta_dispatch import launch_layout
-from warpbank.hdl.interfaces import PAYLOAD_BITS, uop_layout
+from warpbank.hdl.layouts import PAYLOAD_BITS, uop_layout
 from warpbank.program.hints import Hints
 from warpbank.program.release.fetch import covers
 from warpbank.program.trace.schema import Trace

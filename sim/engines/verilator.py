@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from warpbank.arch.events import COUNTERS, Stall
+from warpbank.arch.counters import COUNTERS
+from warpbank.arch.events import Stall
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.result import Result
 from warpbank.hdl.cta_dispatch import launch_layout
-from warpbank.hdl.interfaces import uop_layout
+from warpbank.hdl.layouts import uop_layout
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines import packing
 from warpbank.sim.engines import waves as waves_

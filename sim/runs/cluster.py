@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 LOCAL = "local"
 #: Seconds that a worker may take to answer.
 _ANSWER = 15.0
+#: How long a dask scheduler may take to answer the first time.
+_REACH = "10s"
 #: The processes that do the tasks of a cluster of this process: by its name, of each of its workers' threads.
 _apart: dict[str, dict[int, Executor]] = {}
 
@@ -140,7 +142,7 @@ def _loops_back(host: str) -> bool:
 def _reach(client: Any, address: str) -> Any:
     """A client of this scheduler."""
     try:
-        return client(address, timeout="10s")
+        return client(address, timeout=_REACH)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"no dask scheduler answers at {address} ({error}); start one with: dask scheduler"

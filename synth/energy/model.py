@@ -79,9 +79,8 @@ def energy(result: Mapping[str, Any], table: EnergyTable, config: SmConfig) -> E
                 f"energy table {table.name}, event[{place}] ({event.structure}): the run of {scheme.name} "
                 f"has no counter {missing[0]!r}; a row may only count what every run it applies to counts"
             )
-        spent = (
-            sum(counters[name] * _weight(name, scheme, machine) for name in event.counters) * event.picojoules
-        )
+        weighted = sum(counters[name] * _weight(name, scheme, machine) for name in event.counters)
+        spent = weighted * event.price(machine)
         dynamic[event.structure] = dynamic.get(event.structure, 0.0) + spent
     nanoseconds = result["cycles"] * 1e3 / table.clock_mhz
     leakage: dict[str, float] = {}

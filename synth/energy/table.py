@@ -13,7 +13,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from warpbank.arch.events import COUNTERS, EVENTS
+from warpbank.arch.counters import COUNTERS
+from warpbank.arch.events import EVENTS
 from warpbank.arch.names import unknown
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import BASELINE, ROOMS, Scheme
@@ -21,7 +22,7 @@ from warpbank.program.toml_table import Table
 from warpbank.synth.errors import EnergyError
 
 _KIB = 1024
-#: What a leakage row may be charged per: amount of it on a machine, after the scheme's own changes to it.
+#: What a row may be charged per: amount of it on a machine, after the scheme's own changes to it.
 AMOUNTS = {
     "sm": lambda config: 1.0,
     "bank": lambda config: float(config.sub_cores * config.sub_core.banks),
@@ -30,6 +31,7 @@ AMOUNTS = {
     "window_kib": lambda config: _window_bytes(config) / _KIB,
     "cache_kib": lambda config: _cache_bytes(config) / _KIB,
     "warp": lambda config: float(config.sub_cores * config.sub_core.warps),
+    "crossbar_side": lambda config: float(config.sub_core.collectors + config.sub_core.banks),
 }
 #: The table on which all schemes are compared.
 COMMON = "common"
@@ -68,10 +70,17 @@ class _Row:
 
 @dataclass(frozen=True)
 class EventRow(_Row):
-    """Event row of a table: `picojoules` for each event that one of `counters` counts."""
+    """Event row of a table: `picojoules` for each event that one of `counters` counts, on a machine that has
+    `amount` of `per` (a key of `AMOUNTS`); in proportion on others. Without `per`, on every machine."""
 
     counters: tuple[str, ...] = ()
     picojoules: float = 0.0
+    per: str = ""
+    amount: float = 1.0
+
+    def price(self, config: SmConfig) -> float:
+        """Energy of an event on this machine in pJ."""
+        return self.picojoules * (AMOUNTS[self.per](config) / self.amount if self.per else 1.0)
 
 
 @dataclass(frozen=True)
@@ -221,6 +230,7 @@ def _texts(row: Table, key: str) -> tuple[str, ...]:
 def _event(row: Table) -> EventRow:
     common = _common(row)
     counters, picojoules = _texts(row, "counters"), _number(row, "picojoules")
+    per, amount = _per(row, required=False)
     row.done()
     if not counters:
         row.fail("counters", "a row names at least one counter")
@@ -228,18 +238,27 @@ def _event(row: Table) -> EventRow:
         for counter in counters:
             if counter not in COUNTERS:
                 row.fail("counters", unknown("counter", counter, COUNTERS))
-    return EventRow(*common, counters=counters, picojoules=picojoules)
+    return EventRow(*common, counters=counters, picojoules=picojoules, per=per, amount=amount)
 
 
 def _leakage(row: Table) -> LeakageRow:
     common = _common(row)
-    milliwatts, per = _number(row, "milliwatts"), row.take("per", (str,), required=True)
-    if per not in AMOUNTS:
-        row.fail("per", f"there is no amount {per!r}; a row may be charged per {', '.join(AMOUNTS)}")
-    amount = _number(row, "amount", positive=True) if "amount" in row.values else 1.0
-    row.take("amount", (int, float))
+    milliwatts = _number(row, "milliwatts")
+    per, amount = _per(row, required=True)
     row.done()
     return LeakageRow(*common, milliwatts=milliwatts, per=per, amount=amount)
+
+
+def _per(row: Table, *, required: bool) -> tuple[str, float]:
+    """What a row is charged per, and how much of that: the keys `per` and `amount`."""
+    per = row.take("per", (str,), None if required else "", required=required)
+    if per not in AMOUNTS and (per or required):
+        row.fail("per", f"there is no amount {per!r}; a row may be charged per {', '.join(AMOUNTS)}")
+    if row.take("amount", (int, float)) is None:
+        return per, 1.0
+    if not per:
+        row.fail("amount", "is an amount of 'per', which the row does not have")
+    return per, _number(row, "amount", positive=True)
 
 
 def _free(row: Table) -> FreeRow:

@@ -16,7 +16,7 @@ from warpbank.arch.parameters import bits
 from warpbank.arch.schemes import Scheme
 from warpbank.arch.uop import MAX_SOURCES, MOVE, Unit
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.interfaces import uop_layout
+from warpbank.hdl.layouts import uop_layout
 from warpbank.hdl.sm import Sm
 from warpbank.hdl.typed import Numbers, Record, record
 from warpbank.synth.fpga.image import (

@@ -22,7 +22,7 @@ from warpbank.arch.config import (
     preset,
     with_overrides,
 )
-from warpbank.arch.register_files import REGISTER_FILES
+from warpbank.arch.register_files import TABLE2
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Unit
 
@@ -240,9 +240,11 @@ def test_absent_file(tmp_path: Path) -> None:
 
 def test_main_register_files_by_name() -> None:
     """LTRF, Table 2: latencies, eight times the size but for the first."""
-    large = [with_overrides(preset("maxwell"), [name]) for name in REGISTER_FILES]
+    large = [with_overrides(preset("maxwell"), [name]) for name in TABLE2]
     assert [machine.sub_core.bank_latency for machine in large] == [100, 125, 150, 160, 280, 530, 630]
     sizes = [machine.register_file_bytes // preset("maxwell").register_file_bytes for machine in large]
     assert sizes == [1, 8, 8, 8, 8, 8, 8]
     assert large[6].sub_core.banks == 128
+    average = with_overrides(preset("maxwell"), ["rf7-average"]).sub_core
+    assert (average.banks, average.bank_latency) == (large[6].sub_core.banks, TABLE2["rf7"].average)
     assert with_overrides(preset("turing"), ["rf7", "sub_core.bank_latency=100"]).sub_core.bank_latency == 100

@@ -12,7 +12,8 @@ import pytest
 from tests.cli.command import warpbank
 from warpbank import workloads
 from warpbank.arch.config import preset
-from warpbank.arch.events import COUNTERS, Stall
+from warpbank.arch.counters import COUNTERS
+from warpbank.arch.events import Stall
 
 KEYS = (
     "kernel",

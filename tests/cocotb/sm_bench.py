@@ -14,7 +14,7 @@ from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.hdl.cta_dispatch import launch_layout
-from warpbank.hdl.interfaces import uop_layout
+from warpbank.hdl.layouts import uop_layout
 from warpbank.hdl.probe import event_ports
 from warpbank.hdl.sm import Sm
 from warpbank.program import runner

@@ -221,7 +221,7 @@ def test_errors(arguments: list[str], sentence: str, tmp_path: Path, monkeypatch
     assert not any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("scheme", ["ltrf", "renaming"])
+@pytest.mark.parametrize("scheme", ["ltrf", pytest.param("renaming", marks=pytest.mark.long)])
 def test_the_sm_of_schemes_that_need_a_compiler(scheme: str) -> None:
     with pytest.raises(WarpbankError, match=r"it needs .* which the compiler writes"):
         folder("sm", TINY, parse_scheme(scheme), bench="cocotb")

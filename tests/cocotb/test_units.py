@@ -147,7 +147,8 @@ MUTANTS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("unit", some([*MUTANTS]))
+@pytest.mark.long
+@pytest.mark.parametrize("unit", MUTANTS)
 def test_mutants_are_caught(unit: str, tmp_path: Path) -> None:
     assert "AssertionError" in bench(unit, "tiny", 1, tmp_path, MUTANTS[unit])
 

@@ -105,7 +105,9 @@ def test_arrays_of_a_kernel() -> None:
     assert found["cycles"] == RunSpec("nn", "tiny", "baseline", "turing").compute()["cycles"]
 
 
-@pytest.mark.parametrize("scheme", [_name(), _name("ltrf"), _name("malekeh", "renaming")])
+@pytest.mark.parametrize(
+    "scheme", [_name(), pytest.param(_name("ltrf"), marks=pytest.mark.long), _name("malekeh", "renaming")]
+)
 def test_golden_and_rtl_are_equal(scheme: str) -> None:
     outcome = _lockstep(scheme, 1)
     assert outcome.divergence is None, outcome.divergence.reason

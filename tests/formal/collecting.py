@@ -20,7 +20,7 @@ from tests.formal.prove import assume_no_reset
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import CollectorConfig, SmConfig
 from warpbank.arch.uop import Unit
-from warpbank.hdl.interfaces import UNITS
+from warpbank.hdl.layouts import UNITS
 
 #: Registers of a warp and execution units that take part. The others would differ in their number only.
 REGISTERS, BUSY_UNITS = 4, 2

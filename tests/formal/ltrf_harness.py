@@ -27,7 +27,7 @@ from warpbank.hdl.hierarchy.allocation import AddressAllocation
 from warpbank.hdl.hierarchy.link import Link
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
-from warpbank.hdl.interfaces import Collection
+from warpbank.hdl.layouts import Collection
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.direct import Direct
 from warpbank.hdl.storage.banks import Banks
@@ -48,7 +48,7 @@ class Few(CacheConfig):
         pass
 
 
-def machine(latency: int = 150, crossing: int = 1) -> SmConfig:
+def machine(latency: int = 150, crossing: int = 1, write_back: str = "all") -> SmConfig:
     """One lane, and banks whose accesses take `latency` percent of a cycle."""
     config = with_overrides(
         preset("tiny"),
@@ -62,7 +62,8 @@ def machine(latency: int = 150, crossing: int = 1) -> SmConfig:
             f"sub_core.bank_latency={latency}",
         ],
     )
-    return replace(config, sub_core=replace(config.sub_core, cache=Few(registers=ENTRIES, crossing=crossing)))
+    cache = Few(registers=ENTRIES, crossing=crossing, write_back=write_back)
+    return replace(config, sub_core=replace(config.sub_core, cache=cache))
 
 
 class Placed(Direct):
@@ -147,8 +148,9 @@ class Harness(Elaboratable):
         latency: int = 150,
         crossing: int = 1,
         link: type[Link] = Link,
+        write_back: str = "all",
     ) -> None:
-        self.config = config = machine(latency, crossing)
+        self.config = config = machine(latency, crossing, write_back)
         self.inductive, self.liveness = inductive, liveness
         self.storage = OpenedBanks(config)
         collection = Collection(1)
@@ -185,6 +187,7 @@ class Harness(Elaboratable):
             self._any(registers, "other_register"),
         )
         self.first, self.was_read = self._any(range(7), "first"), self._any(1, "was_read")
+        self.owed = self._any(len(self.unit.owed), "owed")
 
     def _any(self, shape: Any, name: str) -> Signal:
         """A signal of any value in any cycle."""
@@ -323,6 +326,9 @@ class Harness(Elaboratable):
             Assume(~same),
             Assume(~self.offers[0] | (self.pending & ~self.reading)),
         ]
+        for number, owed in enumerate(unit.owed):
+            followed = (owed.warp == self.warp) & (owed.register == self.register)
+            m.d.comb += owed.pending.eq(Mux(followed, self.pending, self.owed[number]))
         taken = self.offers[0] & unit.result[0].ready
         writes = taken & self.masks[0]
         m.d.sync += self.pending.eq(self.pending & ~taken | self.writes_it)
@@ -391,6 +397,9 @@ class Harness(Elaboratable):
         )[bank]
         self.in_main = content[0] == self.newest
         m.d.comb += Assert(~(self.defined & ~self.carried & ~any_of(valid)) | self.in_main)
+        for row, (dirty, here) in enumerate(zip(self.unit._dirty, valid, strict=False)):
+            clean = ~dirty.bit_select(Array(blocks.tables[row])[self.register], 1)
+            m.d.comb += Assert(~(here & self.defined & clean) | self.in_main)
 
     def _mine(self, transfer: Any) -> Value:
         """Whether a transfer is of the followed register."""
@@ -506,6 +515,9 @@ class Harness(Elaboratable):
                 Assert(~(mine & blocks.leaves) | (self._content(table, at) == self.newest)),
                 Assert(~(mine & ~blocks.leaves) | self.going | self.in_main),
             ]
+            for row, dirty in enumerate(self.unit._dirty):
+                clean = (at == row) & ~dirty.bit_select(table, 1)
+                m.d.comb += Assert(~(mine & blocks.leaves & clean) | self.in_main)
 
     def _link_invariant(self, m: Module, number: int, link: Any) -> None:
         core = self.config.sub_core
@@ -593,6 +605,8 @@ class Harness(Elaboratable):
             # What is read ahead or comes has no store on its way.
             Assert(~(self.defined & (mine[1] | mine[0] & ~crosses.out)) | ~self.going),
         ]
+        if self.unit._dirty:  # what comes is clean when it is there
+            m.d.comb += Assert(~(self.defined & (mine[1] | mine[0] & ~crosses.out)) | self.in_main)
 
     def _port_invariant(self, m: Module, number: int, port: Any) -> None:
         """A port has the transfer of one link, and no other link has its bank."""

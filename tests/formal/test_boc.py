@@ -84,7 +84,8 @@ def test_a_window_of_three(tmp_path: Path) -> None:
     prove(built, built.free, 2, tmp_path, inductive=True)
 
 
-@pytest.mark.parametrize("write_through", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("write_through", [False, True])
 def test_no_deadlock(write_through: bool, tmp_path: Path) -> None:
     built = harness(Drains, write_through=write_through)
     prove(built, built.free, 3, tmp_path, inductive=True)

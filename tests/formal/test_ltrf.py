@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from amaranth.hdl import Assert, Assume
@@ -46,10 +47,34 @@ from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 SLOWER = {"latency": 280, "crossing": 4}
 
 
-@pytest.mark.parametrize("liveness", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("liveness", [False, True])
 def test_none_twice_none_lost_and_values_are_the_newest(liveness: bool, tmp_path: Path) -> None:
     built = Harness(liveness=liveness)
     prove(built, built.free, 1, tmp_path, inductive=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("liveness", [False, True])
+def test_clean_registers_are_in_the_main_register_file(liveness: bool, tmp_path: Path) -> None:
+    """What leaves without being carried is not lost, if places know what is dirty."""
+    built = Harness(liveness=liveness, write_back="dirty")
+    prove(built, built.free, 1, tmp_path, inductive=True)
+
+
+class WritesStayClean(Ltrf):
+    """A result that the cache takes leaves its place clean."""
+
+    def _keep_dirty(self, m: Any) -> None:
+        with mock.patch.object(self, "_cache_choices", []), mock.patch.object(self, "_cache_ports", []):
+            super()._keep_dirty(m)
+
+
+@pytest.mark.long
+def test_a_place_that_stays_clean_is_not_proved(tmp_path: Path) -> None:
+    built = Harness(WritesStayClean, write_back="dirty")
+    with pytest.raises(NotInductive):
+        prove(built, built.free, 1, tmp_path, inductive=True)
 
 
 @pytest.mark.long

@@ -30,7 +30,7 @@ from tests.formal.test_renaming import PLACES, REGISTERS, Harness, Small, SmallR
 from tests.hdl.hierarchy.test_ltrf import KeepsMoving, MovesDying, ReleasesMoving
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
-from warpbank.hdl.interfaces import UNITS, Collection
+from warpbank.hdl.layouts import UNITS, Collection
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.storage.banks import Banks
 

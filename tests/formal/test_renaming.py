@@ -31,7 +31,7 @@ from amaranth.hdl import Array, Assert, Assume, Cat, Const, Elaboratable, Fragme
 from tests.formal.prove import Refuted, assume_no_reset, prove
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.uop import MAX_SOURCES
-from warpbank.hdl.interfaces import Collection
+from warpbank.hdl.layouts import Collection
 from warpbank.hdl.mapping.exempt import Exempt
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming

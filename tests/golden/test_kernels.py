@@ -7,7 +7,8 @@ import pytest
 from tests.golden.invariants import check
 from warpbank import workloads
 from warpbank.arch.config import PRESETS, preset, with_overrides
-from warpbank.arch.events import Record, count
+from warpbank.arch.counters import count
+from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
 from warpbank.program.runner import trace_job

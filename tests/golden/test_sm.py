@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tests.golden.invariants import check
 from warpbank.arch.config import PRESETS, SmConfig, preset, with_overrides
-from warpbank.arch.events import Record, count, stalls
+from warpbank.arch.counters import count, stalls
+from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
 from warpbank.program.random_programs.operations import random_trace

@@ -16,7 +16,7 @@ from warpbank.golden.execute.pipelines import Pipelines
 from warpbank.golden.result import Result
 from warpbank.golden.sm import Sm as GoldenSm
 from warpbank.golden.stream import TraceUop, WarpStream, templates_of
-from warpbank.hdl.interfaces import uop_layout
+from warpbank.hdl.layouts import uop_layout
 from warpbank.hdl.probe import EventPort, event_ports
 from warpbank.hdl.sm import Sm
 from warpbank.program.trace.schema import Trace

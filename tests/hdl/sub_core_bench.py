@@ -21,7 +21,7 @@ from warpbank.golden.execute.pipelines import Pipelines
 from warpbank.golden.sm import Sm
 from warpbank.golden.stream import TraceUop, WarpStream
 from warpbank.golden.sub_core import SubCore as GoldenSubCore
-from warpbank.hdl.interfaces import uop_layout
+from warpbank.hdl.layouts import uop_layout
 from warpbank.hdl.probe import event_ports
 from warpbank.hdl.sub_core import SubCore
 from warpbank.program.trace.schema import Trace

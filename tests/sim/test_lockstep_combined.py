@@ -35,16 +35,11 @@ BUSY = {
     **dict.fromkeys(("ltrf", "ltrf-plus", "ltrf-strand"), "cache.fills"),
 }
 _KEEP = ResultCache._keep_metadata
-CASES = [
-    "bow-wb+renaming",
-    "malekeh+gscalar",
-    "bow-wb+renaming+gscalar",
-    "ltrf+renaming",
-    "rfc+renaming+gscalar",
-    "sw-rfc+ccu-lru-gto+renaming+gscalar",
-    "sw-rfc+bow",
-]
+CASES = ["malekeh+gscalar", "ltrf+renaming", "sw-rfc+ccu-lru-gto+renaming+gscalar", "sw-rfc+bow"]
 MORE = [
+    "bow-wb+renaming",
+    "bow-wb+renaming+gscalar",
+    "rfc+renaming+gscalar",
     "bow+renaming",
     "malekeh+renaming",
     "ccu-lru-gto+renaming",

@@ -20,6 +20,7 @@ MORE = [
     ("ltrf-plus+bow-wr", ("cache.registers=8", "active_warps=3")),
     ("ltrf-plus", ("cache.registers=8", "active_warps=1", "bank_latency=630")),
     ("ltrf", ("cache.registers=16",)),
+    ("ltrf-plus", ("cache.registers=8", "cache.write_back=dirty", "bank_latency=280")),
     ("ltrf-plus", ("cache.registers=32", "active_warps=4", "banks=8", "rows=64", "cache.crossing=1")),
     ("ltrf+malekeh", ("cache.registers=8", "bank_latency=125", "collector.sthld=1")),
 ]

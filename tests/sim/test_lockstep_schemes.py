@@ -18,10 +18,11 @@ from warpbank.sim.lockstep import lockstep
 
 WINDOW, ENTRIES = "sub_core.collector.window=", "sub_core.collector.boc_entries="
 TWO_LEVEL = "sub_core.front_end.scheduler=two_level"
-CASES = [("malekeh", ("sub_core.collector.sthld_interval=32",)), ("ccu-lru-gto", ("sub_core.collectors=3",))]
+CASES = [("malekeh", ("sub_core.collector.sthld_interval=32",))]
 #: Each is a simulation of a whole SM in Python, so these wait for
 #: `pytest -m long tests/sim/test_lockstep_schemes.py`.
 MORE = [
+    ("ccu-lru-gto", ("sub_core.collectors=3",)),
     ("bow", ()),
     ("bow-wr", (ENTRIES + "half",)),
     ("malekeh-pr", (TWO_LEVEL,)),

@@ -296,7 +296,10 @@ def test_two_commands_share_the_cache(cache: Path, tmp_path: Path) -> None:
     assert sorted(_computed(log)) == list(range(8))
 
 
-def test_scheduler_without_dask_or_without_answer(cache: Path, tmp_path: Path) -> None:
+def test_scheduler_without_dask_or_without_answer(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("warpbank.sim.runs.cluster._REACH", "1s")
     with pytest.raises(WarpbankError, match=r"this needs the distributed package|no dask scheduler answers"):
         execute([Step(1, str(tmp_path / "log"))], scheduler="tcp://127.0.0.1:1")
 

@@ -10,8 +10,9 @@ import pytest
 from tests.browser import PHONE, WIDTH, visit
 from tests.cli.command import warpbank
 from tests.sim.view.test_machine_browser import OVERLAPS
+from warpbank.arch.counters import count
 from warpbank.arch.errors import ArgumentError
-from warpbank.arch.events import EVENTS, count
+from warpbank.arch.events import EVENTS
 from warpbank.sim.events import decode
 from warpbank.sim.view.recording import Recording
 from warpbank.studies.examples import EXAMPLES, find, page, record

@@ -54,6 +54,7 @@ def test_ptx_is_what_the_compiler_makes() -> None:
     assert compile_cuda(FOLDER / "phases.cu") == (FOLDER / "phases.ptx").read_text()
 
 
+@pytest.mark.long
 def test_the_machine_leaves_a_knee_and_finds_another() -> None:
     """It climbs until more waiting costs IPC, retreats and holds; at the other phase it leaves and holds
     elsewhere."""

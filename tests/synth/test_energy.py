@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.command import warpbank
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.events import COUNTERS
+from warpbank.arch.counters import COUNTERS
 from warpbank.golden.storage.bdi import Delta
 from warpbank.golden.storage.bdi_banks import BdiBanks
 from warpbank.golden.storage.gscalar import GScalar
@@ -94,6 +94,17 @@ def test_clock_turns_cycles_into_time(tmp_path: Path) -> None:
     assert spent.table == "mine"
 
 
+def test_a_price_that_grows_with_the_machine() -> None:
+    row = ROW + 'per = "crossbar_side"\namount = 5\n'
+    machine = with_overrides(preset("turing"), ["sub_core.collectors=7", "sub_core.banks=8"])
+    plain, grown = (parse_table("t", HEAD + each) for each in (ROW, row))
+    counted = _result(rf_reads=2, rf_writes=1)
+    assert (
+        energy(counted, grown, machine).dynamic["banks"]
+        == 3 * energy(counted, plain, machine).dynamic["banks"]
+    )
+
+
 def test_missing_counter_names_the_row() -> None:
     text = HEAD + ROW.replace('"rf.writes"', '"boc.nothing"') + 'room = "collector"\nunits = ["boc"]\n'
     made = parse_table("t", text)
@@ -134,6 +145,11 @@ def test_shipped_tables(name: str) -> None:
         (HEAD + ROW + 'room = "storage"\n', "has one of the keys 'room' and 'units'"),
         (HEAD + ROW + LEAK.replace('"bank"', '"mile"'), "there is no amount 'mile'"),
         (HEAD + ROW + LEAK.replace("2", "0", 1), "must be a finite number, above zero"),
+        (HEAD + ROW + 'per = "mile"\n', r"event\[0\].per: there is no amount 'mile'"),
+        (
+            HEAD + ROW + "amount = 2\n",
+            r"event\[0\].amount: is an amount of 'per', which the row does not have",
+        ),
         (
             HEAD + ROW + LEAK.replace("amount", "amounts"),
             "amounts: there is no such key; did you mean 'amount'",

@@ -66,7 +66,7 @@ def test_tables_cover_the_schemes_of_their_papers() -> None:
         name: {scheme for scheme in SCHEMES if table(name).covers(parse_scheme(scheme))} for name in tables()
     }
     assert covered["common"] == set(SCHEMES)
-    assert covered["bow"] == {"baseline", "bow", "bow-wb", "bow-wr"}
+    assert covered["bow"] == covered["bow-network"] == {"baseline", "bow", "bow-wb", "bow-wr"}
     assert covered["gscalar"] == {"baseline", "gscalar", "gscalar-half", "bdi", "scalar-rf"}
     assert covered["renaming"] == {"baseline", "renaming"}
 

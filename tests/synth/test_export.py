@@ -41,8 +41,8 @@ ODD = with_overrides(
     ],
 )
 
-#: A collector and its forwarding logic for each warp: half a minute of elaboration and passes.
-LARGE = ("boc", "boc_write_through")
+#: Half a minute of elaboration and passes, or the longer one of two that share their classes.
+LARGE = ("boc", "boc_write_through", "ltrf_plus", "sw_rfc", "renaming")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,9 @@ def _read(unit: str, folder: Path) -> None:
     yosys.run([f"read_verilog {unit}.v", f"hierarchy -check -top {unit}", "proc", "check -assert"], folder)
 
 
-@pytest.mark.parametrize("unit", ["arbiter", "ltrf", "rfc"])
+@pytest.mark.parametrize(
+    "unit", ["arbiter", *(pytest.param(unit, marks=pytest.mark.long) for unit in ("ltrf", "rfc"))]
+)
 def test_event_ports_are_no_loops(unit: str, tmp_path: Path) -> None:
     """Where every net is public, as in cocotb's builds, Verilator looks at buses as a whole: no bit may copy
     another one."""
@@ -104,7 +106,9 @@ def test_event_ports_are_no_loops(unit: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(
+    "unit", [pytest.param(unit, marks=[pytest.mark.long] * (unit in LARGE)) for unit in UNITS]
+)
 def test_odd_sizes(unit: str, tmp_path: Path) -> None:
     (tmp_path / f"{unit}.v").write_text(exported(unit, ODD, BASELINE, kind=".v"))
     _lint(unit, tmp_path)
@@ -142,7 +146,7 @@ def test_the_head_says_what_it_is() -> None:
     assert f"Configuration {config_hash(config)}, preset tiny, scheme baseline." in head
     assert "--set sub_core.banks=4" in head
     assert "hdl/storage/banks.py, class Banks" in head
-    assert "those of `warpbank.hdl.interfaces.StoragePorts`." in head
+    assert "those of `warpbank.hdl.main.ports.StoragePorts`." in head
     assert all(line.startswith("//") or not line for line in head.splitlines())
     assert "input  bank__3__row" in head
 

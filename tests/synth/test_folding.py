@@ -15,7 +15,7 @@ from warpbank.sim.engines import toolchain
 from warpbank.synth import netlist, yosys
 from warpbank.synth.errors import YosysError
 from warpbank.synth.export import exported
-from warpbank.synth.folding import folded
+from warpbank.synth.folding import LIMIT, folded
 from warpbank.synth.units import UNITS, make
 
 TINY, BASELINE = preset("tiny"), parse_scheme("baseline")
@@ -140,3 +140,13 @@ endmodule
 def test_rules(body: list[str], expected: str) -> None:
     text = folded(MODULE.replace("{body}", "\n".join(f"  assign {line};" for line in body)))
     assert f"  assign {expected}\n" in text
+
+
+def test_a_wire_stays_where_an_expression_grows_too_long() -> None:
+    """Whether it is assigned before or after the wire that is made of it."""
+    long = " ^ ".join("ab"[place % 2] for place in range(LIMIT - 2))
+    body = [f"_2_ = _0_ & ({long})", f"_0_ = {long}", "z = ~ _2_"]
+    for lines in (body, body[::-1]):
+        text = folded(MODULE.replace("{body}", "\n".join(f"  assign {line};" for line in lines)))
+        assert "assign _0_ = a ^ b" in text
+        assert "_2_" not in text

@@ -165,6 +165,7 @@ def test_a_netlist_without_such_memories_stays(made: dict[str, Any], tmp_path: P
     assert json.loads((tmp_path / "gates.json").read_text()) == made
 
 
+@pytest.mark.long
 def test_little_effort_maps_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Not where the clock is met, nor where it is out of reach."""
     (tmp_path / "small.lib").write_text(library.text())

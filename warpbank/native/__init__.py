@@ -28,7 +28,7 @@ SHIPPED = Path(__file__).with_name("modules")
 #: Top-level module that mypyc makes beside the compiled ones; it holds their code.
 SHARED = "warpbank_golden__mypyc"
 #: Modules of `warpbank.arch` that are compiled: what golden's inner loops work on.
-_ARCH = ("events", "uop")
+_ARCH = ("counters", "events", "uop")
 
 
 def room(name: str) -> Path:

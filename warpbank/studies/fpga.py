@@ -15,7 +15,7 @@ from warpbank.arch.config import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.arch.uop import RZ, Unit
 from warpbank.golden.stream import TraceUop, WarpStream, templates_of
-from warpbank.hdl.interfaces import uop_layout
+from warpbank.hdl.layouts import uop_layout
 from warpbank.program import runner
 from warpbank.program.emulator.device import Device
 from warpbank.program.errors import WarpbankError

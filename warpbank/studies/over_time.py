@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from warpbank.arch.events import COUNTERS, EVENTS
+from warpbank.arch.counters import COUNTERS
+from warpbank.arch.events import EVENTS
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.cta_dispatch import Cta, CtaDispatch

@@ -17,7 +17,8 @@ from tests.golden.collector.ccu_bench import RESULT, Bench
 from tests.program.random_ptx import random_job
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.events import Record, count
+from warpbank.arch.counters import count
+from warpbank.arch.events import Record
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Unit

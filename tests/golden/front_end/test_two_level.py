@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.events import Record, count, stalls
+from warpbank.arch.counters import count, stalls
+from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.front_end.two_level import TwoLevel
 from warpbank.golden.probe import Probe

@@ -11,7 +11,8 @@ import pytest
 
 from tests.sim import lockstep_cases
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.events import Record, count
+from warpbank.arch.counters import count
+from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import MOVE, Scalar, Unit
 from warpbank.golden.execute.scalar import ScalarLanes

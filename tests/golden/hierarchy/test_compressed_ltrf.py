@@ -14,7 +14,8 @@ import pytest
 from tests.golden.hierarchy.test_compressed import Checked, hand_made, lanes
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.events import Record, count
+from warpbank.arch.counters import count
+from warpbank.arch.events import Record
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Scalar

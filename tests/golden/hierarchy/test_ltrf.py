@@ -3,13 +3,16 @@ ever wrong."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.golden_main import golden_main
 from tests.hdl.bench import make_uop
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.events import Record, count
+from warpbank.arch.counters import count
+from warpbank.arch.events import Record
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
@@ -63,6 +66,30 @@ def test_kernels(kernel: str, scheme: str) -> None:
 @pytest.mark.parametrize("name", ["maxwell", "turing"])
 def test_all_kernels(kernel: str, scheme: str, latency: int, active: int, name: str) -> None:
     _consistent(_run(kernel, _machine(name, f"bank_latency={latency}", f"active_warps={active}"), scheme))
+
+
+@pytest.mark.parametrize("scheme", ["ltrf", "ltrf-plus+renaming+gscalar"])
+def test_clean_registers_are_not_carried(scheme: str) -> None:
+    every, dirty = (
+        _run("hotspot", _machine("turing", f"cache.write_back={policy}"), scheme)
+        for policy in ("all", "dirty")
+    )
+    _consistent(dirty)
+    assert dirty.counters["rf.write_backs"] < every.counters["rf.write_backs"]
+
+
+def test_mutant_a_write_leaves_its_place_clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    write = Ltrf._write_cache
+
+    def clean(cache: Ltrf, warp: int, register: int, *what: Any) -> bool:
+        before = list(cache._dirty)
+        taken = write(cache, warp, register, *what)
+        cache._dirty = before
+        return taken
+
+    monkeypatch.setattr(Ltrf, "_write_cache", clean)
+    with pytest.raises(OperandMismatch):
+        _run("hotspot", _machine("turing", "cache.write_back=dirty"), "ltrf")
 
 
 @pytest.mark.parametrize("kernel", SOME)

@@ -16,7 +16,8 @@ import pytest
 import warpbank.golden.registry
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.events import Record, count
+from warpbank.arch.counters import count
+from warpbank.arch.events import Record
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch

@@ -11,7 +11,7 @@ import pytest
 
 from tests.golden.hierarchy.test_compressed import ALL, LOW, alu, hand_made, lanes, run
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.events import count
+from warpbank.arch.counters import count
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Scalar, Unit
 from warpbank.golden.sm import OperandMismatch, simulate

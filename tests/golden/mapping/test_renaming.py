@@ -15,7 +15,8 @@ from tests.program.release.replay import drawn
 from tests.program.release.test_insertion import at_the_branch, one_instruction_early
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.events import Record, count
+from warpbank.arch.counters import count
+from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
 from warpbank.golden.mapping import renaming

@@ -15,7 +15,7 @@ from tests.hdl.sub_core_bench import result_fields
 from warpbank.golden.execute.result_arbiter import ResultArbiter as Golden
 from warpbank.golden.stream import TraceUop
 from warpbank.hdl.execute.result_arbiter import ResultArbiter
-from warpbank.hdl.interfaces import UNITS
+from warpbank.hdl.layouts import UNITS
 
 
 class Registers:

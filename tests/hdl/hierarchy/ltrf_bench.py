@@ -22,7 +22,7 @@ from warpbank.golden.hierarchy.ltrf import Ltrf as GoldenLtrf
 from warpbank.golden.interfaces import Arrival
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
-from warpbank.hdl.interfaces import UNITS
+from warpbank.hdl.layouts import UNITS
 from warpbank.hdl.registry import HIERARCHIES, build_registers
 
 
@@ -44,6 +44,7 @@ LTRFS: dict[str, SmConfig] = {
     "fast": machine("cache.crossing=1", "collectors=3"),
     "slow": machine("bank_latency=280", "active_warps=3"),
     "one": machine("bank_latency=630", "active_warps=1", "banks=1", "collectors=1"),
+    "dirty": machine("bank_latency=280", "active_warps=3", "cache.write_back=dirty"),
     "many": machine("bank_latency=125", "active_warps=4", "banks=8"),
 }
 

@@ -23,7 +23,7 @@ from warpbank.golden.hierarchy.sw_rfc import SwRfc as GoldenSwRfc
 from warpbank.golden.interfaces import Arrival
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
-from warpbank.hdl.interfaces import UNITS
+from warpbank.hdl.layouts import UNITS
 from warpbank.hdl.registry import build_registers
 from warpbank.program.strand_cache import Step, assign
 

@@ -14,7 +14,7 @@ from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop
 from tests.hdl.sub_core_bench import pack
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.hierarchy.flat import Flat as Golden
-from warpbank.hdl.interfaces import UNITS
+from warpbank.hdl.layouts import UNITS
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.registry import build_registers
 

@@ -15,7 +15,7 @@ from tests.hdl.hierarchy.ltrf_bench import LTRFS, lockstep, with_unit
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
-from warpbank.hdl.interfaces import UNITS
+from warpbank.hdl.layouts import UNITS
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.probe import event_ports
 from warpbank.hdl.registry import build_registers
@@ -66,7 +66,9 @@ HAPPENINGS: dict[str, tuple[list[tuple[str, int]], int, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("rest", HAPPENINGS)
+@pytest.mark.parametrize(
+    "rest", [pytest.param(rest, marks=[pytest.mark.long] * bool(rest)) for rest in HAPPENINGS]
+)
 def test_what_matters_happens(rest: str) -> None:
     runs, cycles, names = HAPPENINGS[rest]
     happened: Counter[str] = Counter()
@@ -137,6 +139,16 @@ def with_blocks(blocks: type[WarpControlBlocks]) -> Any:
 @pytest.mark.parametrize("blocks", [KeepsValidBits, LosesAPlace, TwiceInACycle, Early])
 def test_mutants_of_the_control_blocks_are_caught(blocks: type[WarpControlBlocks]) -> None:
     assert fails(lambda seed: lockstep("fast", seed, build=with_blocks(blocks)))
+
+
+class WritesStayClean(Ltrf):
+    """A result that the cache takes leaves its place clean."""
+
+    def _keep_dirty(self, m: Any) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self, "_cache_choices", [])
+            patch.setattr(self, "_cache_ports", [])
+            super()._keep_dirty(m)
 
 
 class OutOfTurn(Ltrf):
@@ -221,6 +233,7 @@ class KeepsNotes(Ltrf):
     ("unit", "machine", "rest"),
     [
         (OutOfTurn, "slow", ""),
+        (WritesStayClean, "dirty", ""),
         *((unit, "fast", "+gscalar") for unit in (IgnoresPart, OldNotes, Recompresses)),
         *((unit, "slow", "+renaming") for unit in (KeepsZeros, MovesDying)),
         (KeepsNotes, "fast", "+renaming+gscalar"),

@@ -16,7 +16,7 @@ from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.hierarchy.tags import TagRow as Golden
 from warpbank.hdl.hierarchy.rfc import Departing
 from warpbank.hdl.hierarchy.tags import TagRow
-from warpbank.hdl.interfaces import UNITS
+from warpbank.hdl.layouts import UNITS
 from warpbank.hdl.registry import build_registers
 
 SLOTS = 6

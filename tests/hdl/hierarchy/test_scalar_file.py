@@ -19,7 +19,7 @@ from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import MOVE
 from warpbank.golden.hierarchy.flat import Flat as Golden
 from warpbank.golden.storage.scalar_file import ScalarFile as GoldenStorage
-from warpbank.hdl.interfaces import UNITS, Collection
+from warpbank.hdl.layouts import UNITS, Collection
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.registry import build_registers
 from warpbank.hdl.storage.scalar_rf import ScalarRf

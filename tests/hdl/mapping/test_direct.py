@@ -11,7 +11,7 @@ from hypothesis import given
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, machines, simulate
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.golden.mapping.direct import Direct as Golden
-from warpbank.hdl.interfaces import Collection
+from warpbank.hdl.layouts import Collection
 from warpbank.hdl.mapping.direct import Direct
 
 

@@ -16,7 +16,7 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Control
 from warpbank.golden.mapping.renaming import Renaming as Golden
-from warpbank.hdl.interfaces import UNITS, Collection
+from warpbank.hdl.layouts import UNITS, Collection
 from warpbank.hdl.mapping.exempt import Exempt
 from warpbank.hdl.mapping.renaming import Renaming
 from warpbank.hdl.mapping.table import RenamingTable

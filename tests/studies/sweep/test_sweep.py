@@ -20,7 +20,7 @@ import pytest
 
 from tests.cli.command import warpbank
 from warpbank import workloads
-from warpbank.arch.events import COUNTERS
+from warpbank.arch.counters import COUNTERS
 from warpbank.arch.overrides import field_paths
 from warpbank.arch.presets import preset
 from warpbank.program.errors import WarpbankError

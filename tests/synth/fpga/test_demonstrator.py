@@ -44,7 +44,12 @@ def cycles_of_golden(kernel: str, scheme: str) -> int:
 
 @pytest.mark.parametrize(
     ("kernel", "scheme"),
-    [("pathfinder", "baseline"), ("bfs", "bow-wr"), ("bfs", "malekeh"), ("bfs", "gscalar")],
+    [
+        ("pathfinder", "baseline"),
+        pytest.param("bfs", "bow-wr", marks=pytest.mark.long),
+        ("bfs", "malekeh"),
+        ("bfs", "gscalar"),
+    ],
 )
 def test_it_passes(kernel: str, scheme: str) -> None:
     chosen = parse_scheme(scheme)

@@ -9,7 +9,7 @@ from importlib.resources import files
 from math import log2
 
 from warpbank.arch.config import SmConfig, preset
-from warpbank.arch.register_files import REGISTER_FILES
+from warpbank.arch.register_files import TABLE2
 from warpbank.program.release.exemption import table_bits
 from warpbank.program.release.words import PAYLOAD_BITS
 from warpbank.studies.reproduce.measures import percent
@@ -165,7 +165,7 @@ def _control_blocks() -> list[float]:
     return [addresses, vectors, addresses + vectors]
 
 
-_FILES = tuple(f"#{place}" for place in range(1, len(REGISTER_FILES) + 1))
+_FILES = tuple(f"#{place}" for place in range(1, len(TABLE2) + 1))
 _TABLE2 = "An input here: `--set rf1` to `rf7` and the power figures take it from the paper's Table 2."
 
 LTRF = (

@@ -15,12 +15,17 @@ from warpbank.studies.reproduce.paper import Figure, Paper, Results
 from warpbank.synth.energy import energy, table
 
 _PRESET = "maxwell"
-_ROWS = preset(_PRESET).sub_core.rows
+_BANKS, _ROWS = preset(_PRESET).sub_core.banks, preset(_PRESET).sub_core.rows
 #: The baseline's banks grow by what the cache of the others holds: 16 KB of 256.
 _WITH_CACHE = f"sub_core.rows={_ROWS + _ROWS // 16}"
-_EIGHT_TIMES = f"sub_core.rows={8 * _ROWS}"
-#: Latencies of the main register file, Table 2: configurations 6 and 7.
-_CONFIGURATIONS = {"#6": 530, "#7": 630}
+#: Eight times the register file, as slow as the machine's own: "ideal" in Fig. 3 and 9.
+_IDEAL = ("rf7", "sub_core.bank_latency=100")
+#: The machine's own size in as many banks as the slow configurations of Table 2 have.
+_MANY_BANKS = (f"sub_core.banks={8 * _BANKS}", f"sub_core.rows={_ROWS // 8}")
+#: Main register files of Fig. 3, 9 and 10, Table 2: configurations 6 and 7.
+_CONFIGURATIONS = {"#6": "rf6", "#7": "rf7"}
+#: Readings of the table's latencies (`warpbank.arch.register_files`): suffixes of a figure and of its files.
+_READINGS = {"": "", "-average": ", latencies read as averages with queueing"}
 _SCHEMES = {
     "BL": "baseline",
     "RFC": "rfc",
@@ -49,14 +54,12 @@ _SHORT = "our kernels are short and few of them are limited by registers"
 
 
 def _run(scheme: str, kernel: str, size: str, *overrides: str) -> RunSpec:
-    return RunSpec(
-        kernel, size, _SCHEMES[scheme], _PRESET, tuple(f"sub_core.{override}" for override in overrides)
-    )
+    return RunSpec(kernel, size, _SCHEMES[scheme], _PRESET, overrides)
 
 
 def _base(kernel: str, size: str) -> RunSpec:
     """Configuration 1 with the room of the cache added."""
-    return RunSpec(kernel, size, "baseline", _PRESET, (_WITH_CACHE,))
+    return _run("BL", kernel, size, _WITH_CACHE)
 
 
 def _faster(result: Mapping[str, Any], base: Mapping[str, Any]) -> float:
@@ -91,21 +94,20 @@ def _growth_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
 # --- Fig. 3 and 9: eight times the register file.
 
 
-def _large(scheme: str, kernel: str, size: str, latency: int) -> RunSpec:
-    return RunSpec(
-        kernel, size, _SCHEMES[scheme], _PRESET, (_EIGHT_TIMES, f"sub_core.bank_latency={latency}")
-    )
-
-
-def _fig3_tasks(kernel: str, size: str) -> list[Task]:
-    return [_large("BL", kernel, size, latency) for latency in (100, _CONFIGURATIONS["#6"])]
-
-
-def _fig9_tasks(kernel: str, size: str) -> list[Task]:
-    runs = [
-        _large(scheme, kernel, size, latency) for latency in _CONFIGURATIONS.values() for scheme in _LARGE
+def _fig3_tasks(reading: str) -> Callable[[str, str], list[Task]]:
+    return lambda kernel, size: [
+        _run("BL", kernel, size, *_IDEAL),
+        _run("BL", kernel, size, _CONFIGURATIONS["#6"] + reading),
     ]
-    return [*runs, _large("BL", kernel, size, 100)]
+
+
+def _fig9_tasks(reading: str) -> Callable[[str, str], list[Task]]:
+    def tasks(kernel: str, size: str) -> list[Task]:
+        files = [name + reading for name in _CONFIGURATIONS.values()]
+        runs = [_run(scheme, kernel, size, file) for file in files for scheme in _LARGE]
+        return [*runs, _run("BL", kernel, size, *_IDEAL)]
+
+    return tasks
 
 
 def _against_base(
@@ -121,17 +123,22 @@ def _with_base(tasks: Callable[[str, str], list[Task]]) -> Callable[[str, str], 
     return lambda kernel, size: [_base(kernel, size), *tasks(kernel, size)]
 
 
-def _ideal_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
-    """Fig. 9, against the large register file without its latency."""
-    *large, ideal = (results[task] for task in _fig9_tasks(kernel, size))
-    return tuple(_faster(result, ideal) for result in large)
+def _ideal_row(reading: str) -> Callable[[str, str, Results], tuple[float, ...]]:
+    """Row: Fig. 9, against the large register file without its latency."""
+
+    def row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+        *large, ideal = (results[task] for task in _fig9_tasks(reading)(kernel, size))
+        return tuple(_faster(result, ideal) for result in large)
+
+    return row
 
 
-# --- Fig. 11 to 14: slow register files of the same size.
+# --- Fig. 11 to 14: slow register files of the machine's own size, in many banks.
 
 
 def _slow(scheme: str, kernel: str, size: str, latency: int, *overrides: str) -> RunSpec:
-    return _run(scheme, kernel, size, f"bank_latency={latency}", *overrides)
+    slow = f"sub_core.bank_latency={latency}"
+    return _run(scheme, kernel, size, *_MANY_BANKS, slow, *overrides)
 
 
 def _fig11_tasks(kernel: str, size: str) -> list[Task]:
@@ -159,7 +166,7 @@ def _fig11_row(loss: int) -> Callable[[str, str, Results], tuple[float, ...]]:
 
 def _fig12_tasks(kernel: str, size: str) -> list[Task]:
     return [
-        _slow("LTRF", kernel, size, latency, f"cache.registers={count}")
+        _slow("LTRF", kernel, size, latency, f"sub_core.cache.registers={count}")
         for count in _SIZES
         for latency in _SOME
     ]
@@ -167,14 +174,16 @@ def _fig12_tasks(kernel: str, size: str) -> list[Task]:
 
 def _fig13_tasks(kernel: str, size: str) -> list[Task]:
     return [
-        _slow("LTRF", kernel, size, latency, f"active_warps={count}")
+        _slow("LTRF", kernel, size, latency, f"sub_core.active_warps={count}")
         for count in _ACTIVE
         for latency in _SOME
     ]
 
 
 def _fig13_gain_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
-    few, more = (results[_slow("LTRF", kernel, size, _SOME[-1], f"active_warps={count}")] for count in (4, 8))
+    few, more = (
+        results[_slow("LTRF", kernel, size, _SOME[-1], f"sub_core.active_warps={count}")] for count in (4, 8)
+    )
     return (_faster(more, few),)
 
 
@@ -182,19 +191,21 @@ def _fig14_tasks(kernel: str, size: str) -> list[Task]:
     return [_slow(scheme, kernel, size, latency) for scheme in _CURVES for latency in _SHOWN]
 
 
-def _accesses_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
-    def accesses(scheme: str) -> int:
-        counters = results[_slow(scheme, kernel, size, 100)]["counters"]
-        return int(counters["rf.reads"] + counters["rf.writes"])
+def _accesses_tasks(kernel: str, size: str) -> list[Task]:
+    return [_run(scheme, kernel, size) for scheme in ("BL", "LTRF", "LTRF+")]
 
-    return tuple(accesses("BL") / accesses(scheme) for scheme in ("LTRF", "LTRF+"))
+
+def _accesses_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    counters = [results[task]["counters"] for task in _accesses_tasks(kernel, size)]
+    baseline, *cached = (each["rf.reads"] + each["rf.writes"] for each in counters)
+    return tuple(baseline / accesses for accesses in cached)
 
 
 # --- Fig. 4: hit rates.
 
 
 def _fig4_tasks(kernel: str, size: str) -> list[Task]:
-    return [_slow(scheme, kernel, size, 100) for scheme in ("RFC", "SHRF")]
+    return [_run(scheme, kernel, size) for scheme in ("RFC", "SHRF")]
 
 
 def _fig4_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
@@ -208,12 +219,11 @@ def _fig4_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
 # --- Fig. 10: power.
 
 
-def _seventh(scheme: str, kernel: str, size: str) -> RunSpec:
-    return RunSpec(kernel, size, _SCHEMES[scheme], _PRESET, ("rf7",))
-
-
-def _fig10_tasks(kernel: str, size: str) -> list[Task]:
-    return [_run("BL", kernel, size), *(_seventh(scheme, kernel, size) for scheme in _POWERED)]
+def _fig10_tasks(reading: str) -> Callable[[str, str], list[Task]]:
+    return lambda kernel, size: [
+        _run("BL", kernel, size),
+        *(_run(scheme, kernel, size, "rf7" + reading) for scheme in _POWERED),
+    ]
 
 
 def _power(result: Mapping[str, Any], main: float) -> float:
@@ -223,12 +233,15 @@ def _power(result: Mapping[str, Any], main: float) -> float:
     return (spent.dynamic_total + spent.leakage_total + (main - 1) * banks) / result["cycles"]
 
 
-def _fig10_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
-    base = _power(results[_run("BL", kernel, size)], 1)
-    factor = REGISTER_FILES["rf7"].power
-    return tuple(
-        percent(_power(results[_seventh(scheme, kernel, size)], factor), base) - 100 for scheme in _POWERED
-    )
+def _fig10_row(reading: str) -> Callable[[str, str, Results], tuple[float, ...]]:
+    """Row: the change in power of each scheme."""
+
+    def row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+        base, *large = (results[task] for task in _fig10_tasks(reading)(kernel, size))
+        factor = REGISTER_FILES["rf7"].power
+        return tuple(percent(_power(result, factor), _power(base, 1)) - 100 for result in large)
+
+    return row
 
 
 # --- Section 2.1: warps and registers that a larger register file has room for.
@@ -238,10 +251,7 @@ def _occupancy_row(kernel: str, size: str, results: Results) -> tuple[float, ...
     small, large = (results[run] for run in _occupancy_tasks(kernel, size))
     before, after = (
         [_resident(launch, machine) for launch in result["launches"]]
-        for result, machine in (
-            (small, preset(_PRESET)),
-            (large, with_overrides(preset(_PRESET), [_EIGHT_TIMES])),
-        )
+        for result, machine in ((small, preset(_PRESET)), (large, with_overrides(preset(_PRESET), _IDEAL)))
     )
     return (
         max(launch["registers"] for launch in small["launches"]),
@@ -253,7 +263,7 @@ def _occupancy_row(kernel: str, size: str, results: Results) -> tuple[float, ...
 
 
 def _occupancy_tasks(kernel: str, size: str) -> list[Task]:
-    return [_run("BL", kernel, size), _large("BL", kernel, size, 100)]
+    return [_run("BL", kernel, size), _run("BL", kernel, size, *_IDEAL)]
 
 
 def _resident(launch: Mapping[str, Any], machine: SmConfig) -> int:
@@ -266,21 +276,35 @@ def _at(latencies: tuple[int, ...], *names: str) -> tuple[str, ...]:
     return tuple(f"{name}, {latency / 100:g}x" for name in names for latency in latencies)
 
 
+def _by_reading(
+    name: str,
+    title: str,
+    columns: tuple[str, ...],
+    tasks: Callable[[str], Callable[[str, str], list[Task]]],
+    row: Callable[[str], Callable[[str, str, Results], tuple[float, ...]]],
+    reason: str,
+    mean: str = "change",
+) -> list[Figure]:
+    """A figure of change in percent, with either reading of the latencies of Table 2."""
+    return [
+        Figure(name + reading, title + words, "%", columns, tasks(reading), row(reading), reason, mean=mean)
+        for reading, words in _READINGS.items()
+    ]
+
+
 LTRF = Paper(
     "ltrf",
     "LTRF: Enabling High-Capacity Register Files for GPUs via Hardware/Software Cooperative Register "
     "Prefetching",
     (
-        Figure(
+        *_by_reading(
             "fig3",
             "Fig. 3: change in speed with eight times the register file, ideal and as slow as configuration "
             "6",
-            "%",
             ("ideal", "real"),
-            _with_base(_fig3_tasks),
-            _against_base(_fig3_tasks),
+            lambda reading: _with_base(_fig3_tasks(reading)),
+            lambda reading: _against_base(_fig3_tasks(reading)),
             f"The paper shows no mean; {_SHORT}.",
-            mean="change",
         ),
         Figure(
             "occupancy",
@@ -303,37 +327,32 @@ LTRF = Paper(
             "waits for memory, so that it seldom loses what it has in the cache; the compiler keeps "
             f"values within straight code only. And {_MIX}.",
         ),
-        Figure(
+        *_by_reading(
             "fig9",
             "Fig. 9: change in speed with eight times the register file, against configuration 1 with 16 KB "
             "more",
-            "%",
             (*(f"{scheme} {name}" for name in _CONFIGURATIONS for scheme in _LARGE), "ideal"),
-            _with_base(_fig9_tasks),
-            _against_base(_fig9_tasks),
-            "Our eight-fold file has larger banks, the paper's configurations 6 and 7 more of them; "
-            f"{_SHORT}. {_RFC}.",
-            mean="change",
+            lambda reading: _with_base(_fig9_tasks(reading)),
+            lambda reading: _against_base(_fig9_tasks(reading)),
+            f"For {_SHORT}. {_RFC}.",
         ),
-        Figure(
+        *_by_reading(
             "fig9-ideal",
             "Fig. 9: change in speed against the ideal file of eight times the size",
-            "%",
             tuple(f"{scheme} {name}" for name in _CONFIGURATIONS for scheme in _LARGE),
             _fig9_tasks,
             _ideal_row,
             f"As for Fig. 9: {_MIX}.",
-            mean="change",
         ),
-        Figure(
+        *_by_reading(
             "fig10",
             "Fig. 10: change in power of the register file on configuration 7",
-            "%",
             _POWERED,
             _fig10_tasks,
             _fig10_row,
             "Our energy table with the paper's Table 2: the main register file takes 0.65 of the power, "
             f"for accesses and leakage alike, since the table gives one figure for both. And {_MIX}.",
+            mean="arithmetic",
         ),
         *(
             Figure(
@@ -397,7 +416,7 @@ LTRF = Paper(
             "Section 4.2: accesses to the main register file, baseline over LTRF",
             "x",
             ("LTRF", "LTRF+"),
-            _fig11_tasks,
+            _accesses_tasks,
             _accesses_row,
             "Without dirty bits a wait for global memory writes a warp's whole working set back and "
             f"fetches all of it again; and {_MIX}.",

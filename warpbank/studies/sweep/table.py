@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from warpbank.arch.counters import COUNTERS
 from warpbank.arch.errors import MissingPackageError, OutputError
-from warpbank.arch.events import COUNTERS, Stall
+from warpbank.arch.events import Stall
 from warpbank.arch.schemes import BASELINE
 from warpbank.program.cache import whole
 from warpbank.program.runner import tool_versions
