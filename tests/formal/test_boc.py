@@ -151,8 +151,8 @@ class NeverSqueezes(Inserter):
 class DropsSqueezed(Boc):
     """A value that is evicted before its time is gone, dirty or not."""
 
-    def _collector(self, m: Module, warp: int, gone: Any) -> None:
-        super()._collector(m, warp, gone)
+    def _collector(self, m: Module, warp: int, *rest: Any) -> None:
+        super()._collector(m, warp, *rest)
         squeezed = Mux(self._chosen[warp], self._inserters[warp].squeezed, 0)
         with m.If(squeezed.any()):
             m.d.sync += self._state[warp].valid.eq(self._state[warp].valid & ~squeezed)
@@ -164,7 +164,7 @@ class DropsSqueezed(Boc):
         (TooOld, Harness, 2, 7),
         (LeavesUnseen, Harness, 2, 6),
         (PartialIsFull, Harness, 2, 5),
-        (DropsSqueezed, Harness, 3, 5),
+        (DropsSqueezed, Harness, 3, 7),
         (NeverSqueezes, Drains, 3, 6),
     ],
 )
