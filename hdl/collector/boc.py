@@ -106,6 +106,7 @@ class Boc(wiring.Component):
         reads: port p shows that of source slot `BOC_READS` x `step` + p. The unit keeps those of the reads
         before the last.
     reads : Out(1) per collector. It reads operands for a unit in this cycle.
+    serves : Out(1) per unit. The collector of its uop reads for it in this cycle.
     step : Out(bits(reads)) per collector. Number of that read; the uop leaves with its last one.
     offered : Out(bits(entries)) per collector. Number of that uop among those in collection.
     kept : Out(kept_metadata_layout) per collector and slot, if `parts`. Metadata of all its operands.
@@ -133,6 +134,7 @@ class Boc(wiring.Component):
     keep: list[WriteBackInterface]
     operands: list[list[Signal]]
     reads: list[Signal]
+    serves: list[Signal]
     step: list[Signal]
     offered: list[Signal]
     evicted: list[stream.Interface]
@@ -187,6 +189,7 @@ class Boc(wiring.Component):
             "keep": Out(WriteBack(config)).array(UNITS),
             "operands": Out(config.value_width).array(core.warps, BOC_READS),
             "reads": Out(1).array(core.warps),
+            "serves": Out(1).array(UNITS),
             "step": Out(range(STEPS)).array(core.warps),
             "offered": Out(bits(self.entries(config))).array(core.warps),
             **metadata_ports(config, parts),
@@ -559,6 +562,12 @@ class Boc(wiring.Component):
                 wanted,
             )
             m.d.comb += [port.as_value().eq(note) for port, note in zip(self.kept[warp], kept, strict=True)]
+
+    def shown(self, unit: int, slot: int) -> tuple[Value, Value]:
+        """Return when the collector of a unit's uop shows the operand of a source slot, and the operand."""
+        number = self.dispatch[unit].payload.collector
+        now = self.serves[unit] & (Array(self.step)[number] == slot // BOC_READS)
+        return now, Array(ports[slot % BOC_READS] for ports in self.operands)[number]
 
     def dispatched(self, context: Any, collector: int) -> list[int]:
         """Return the operands of the uop that leaves a collector in this cycle, of all source slots, for a

@@ -32,6 +32,7 @@ class DispatchPorts(Protocol):
     refused: Signal
     offered: list[Signal]
     read_done: list[ReadDoneInterface]
+    serves: list[Signal]
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Departure:
-    """What a collector does for the units in this cycle.
+    """Reads and departure of a collector in this cycle.
 
     Parameters
     ----------
@@ -163,7 +164,8 @@ def dispatch(
         leaves.append(port.valid & port.ready)
         free.append(Signal(name=f"chooses_{unit}"))
         m.d.comb += free[unit].eq(~one.valid | ~here | leaves[unit])
-        with m.If(win.any() & accepts[unit]):
+        m.d.comb += boc.serves[unit].eq(win.any() & accepts[unit])
+        with m.If(boc.serves[unit]):
             m.d.sync += one.step.eq(one.step + 1)
     taken = _choose(m, config, boc, uops, chosen, free)
     # Each unit looks up where its operands are; who may read is found out meanwhile.
