@@ -32,6 +32,12 @@ def _restored(
     return error
 
 
+def shown(value: object, most: int = 100) -> str:
+    """Return a value as a message shows it: of a long one the beginning."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 class ArgumentError(WarpbankError, ValueError):
     """An argument of the wrong type or value, or two arguments that exclude each other."""
 

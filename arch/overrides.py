@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from warpbank.arch import toml
 from warpbank.arch.errors import ConfigError
 from warpbank.arch.names import unknown
 from warpbank.arch.parameters import SmConfig, check_field
@@ -50,7 +51,7 @@ def load_config(path: str | Path) -> SmConfig:
     """
     where = Path(path)
     try:
-        content = tomllib.loads(where.read_text(encoding="utf-8-sig"))
+        content = toml.loads(where.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ConfigError(f"{where}: the configuration file cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -186,6 +186,19 @@ def first_scheme(wanted: Callable[[Scheme], bool]) -> str:
     raise SchemeError("No registered scheme is of that kind.")
 
 
+#: Values of the main parameters of bypassing, of caching collectors, and of register file caches.
+_WINDOWS: dict[str, tuple[int | str, ...]] = {
+    "sub_core.collector.window": (2, 3, 4),
+    "sub_core.collector.boc_entries": ("full", "half"),
+}
+_TABLES: dict[str, tuple[int | str, ...]] = {
+    "sub_core.collectors": (2, 4, 8),
+    "sub_core.collector.cache_lines": (8, 16),
+}
+_CACHES: dict[str, tuple[int | str, ...]] = {
+    "sub_core.cache.registers": (8, 16, 32),
+    "sub_core.active_warps": (2, 4),
+}
 #: Parts of both of LTRF's hierarchies.
 LTRF_PARTS = (
     Part("warp_control_blocks", Size("maxwell", quick=True), shown=True),
@@ -207,6 +220,7 @@ BASELINE = register_scheme(
                 hdl="warpbank.hdl.collector.ocu:Ocu",
                 exported="ocu",
                 size=Size("turing"),
+                tried={"sub_core.collectors": (2, 4, 8)},
             ),
             HierarchyUnit(
                 name="flat",
@@ -249,6 +263,7 @@ register_scheme(
                 arguments={"write_through": True},
                 exported="boc_write_through",
                 size=Size("pascal", clock=0.7, quick=True),
+                tried=_WINDOWS,
             ),
         ),
     )
@@ -283,6 +298,7 @@ register_scheme(
                 exported="boc",
                 size=Size("pascal", quick=True),
                 parts=(Part("inserter"), Part("boc_arbiter")),
+                tried=_WINDOWS,
             ),
         ),
         representative=True,
@@ -309,6 +325,7 @@ register_scheme(
                 exported="ccu",
                 size=Size("turing", quick=True),
                 parts=(Part("lfsr"), Part("sthld")),
+                tried=_TABLES,
             ),
         ),
         representative=True,
@@ -342,6 +359,7 @@ register_scheme(
                 hits=True,
                 exported="ccu_lru",
                 size=Size("turing", quick=True),
+                tried=_TABLES,
             ),
         ),
     )
@@ -361,6 +379,7 @@ register_scheme(
                 arguments={"far_first": False},
                 hits=True,
                 priced_as="ccu_lru",
+                tried=_TABLES,
             ),
         ),
     )
@@ -384,6 +403,7 @@ register_scheme(
                 exported="ltrf",
                 size=Size("maxwell", quick=True),
                 parts=LTRF_PARTS,
+                tried=_CACHES,
             ),
         ),
     )
@@ -405,6 +425,7 @@ register_scheme(
                 exported="ltrf_plus",
                 size=Size("maxwell", quick=True),
                 parts=LTRF_PARTS,
+                tried=_CACHES,
             ),
         ),
         representative=True,
@@ -439,6 +460,7 @@ register_scheme(
                 exported="rfc",
                 size=Size("maxwell", quick=True),
                 parts=(Part("tag_row"), Part("departing")),
+                tried={**_CACHES, "sub_core.cache.replacement": ("fifo", "lru")},
             ),
         ),
     )
@@ -461,6 +483,7 @@ register_scheme(
                 compiled=True,
                 exported="sw_rfc",
                 size=Size("maxwell", quick=True),
+                tried=_CACHES,
             ),
         ),
     )
@@ -633,6 +656,7 @@ register_scheme(
                     Part("renaming_table_1k"),
                     Part("operand_lookup"),
                 ),
+                tried={"sub_core.mapping.table_bytes": (512, 1024, 2048)},
             ),
         ),
         representative=True,

@@ -68,6 +68,8 @@ class RoomUnit:
     size : conditions of its recorded area; None: none is recorded.
     parts : units inside with recorded areas.
     priced_as : other unit of the room for whose accesses energy tables have rows that hold for this one, too.
+    tried : main parameters, as dotted paths of the configuration, and the values that `warpbank explore`
+        tries beside the machine's own.
     """
 
     room: ClassVar[str]
@@ -80,6 +82,7 @@ class RoomUnit:
     size: Size | None = None
     parts: tuple[Part, ...] = ()
     priced_as: str = ""
+    tried: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
 
     @property
     def priced(self) -> set[str]:

@@ -18,7 +18,11 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from warpbank.program.errors import WarpbankError
 from warpbank.program.isa import PT, Instr, Kernel, Op
+
+#: Deepest nest of loops that is looked for: each level is a pass over the code.
+MAX_LOOP_DEPTH = 64
 
 
 def always(instr: Instr) -> bool:
@@ -186,6 +190,11 @@ class Cfg:
                 for b in region
                 if b == 0 or any(p not in members for p in self.predecessors[b] if p in reachable)
             )
+            if parent is not None and parent.depth == MAX_LOOP_DEPTH:
+                raise WarpbankError(
+                    f"kernel {self.kernel.name}: loops are nested more than {MAX_LOOP_DEPTH} deep, or jumps "
+                    "go into them from everywhere; write the kernel in several"
+                )
             loop = Loop(
                 len(self.loops),
                 headers,

@@ -9,12 +9,18 @@ from warpbank.program import allocation, scheduling
 from warpbank.program.allocation import AllocationReport
 from warpbank.program.allocation.work import joined_groups
 from warpbank.program.constants import constants_in_registers
+from warpbank.program.errors import WarpbankError
 from warpbank.program.isa import Kernel
+from warpbank.program.liveness import thread_liveness
 from warpbank.program.lowering import lower
 from warpbank.program.options import DEFAULT_OPTIONS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.program.ptx.ast import Module
 from warpbank.program.textures import NO_TEXTURES, Bindings
 from warpbank.program.verify import verify
+
+#: Most 32-bit registers alive at once that are scheduled and spilled: both take a time that grows with their
+#: square.
+MAX_PRESSURE = 2048
 
 
 def compile_kernel(
@@ -37,7 +43,8 @@ def compile_kernel(
     Raises
     ------
     PtxError : the kernel cannot be lowered.
-    WarpbankError : `options.max_registers` is too few for an instruction.
+    WarpbankError : `options.max_registers` is too few for an instruction, or more than `MAX_PRESSURE`
+        registers are alive at once.
     """
     return compile_with_report(module, entry, options, allocate=allocate, textures=textures)[0]
 
@@ -54,6 +61,18 @@ def compile_with_report(
     return finish(lower(module, entry, textures=textures), options, allocate=allocate)
 
 
+def _check_pressure(kernel: Kernel) -> None:
+    """Raise WarpbankError if far more values are alive at once than any thread has registers for."""
+    if len(kernel.instructions()) <= MAX_PRESSURE:
+        return
+    pressure = thread_liveness(kernel).pressure()
+    if pressure > MAX_PRESSURE:
+        raise WarpbankError(
+            f"kernel {kernel.name}: {pressure} registers are alive at once; at most {MAX_PRESSURE} can be "
+            "scheduled and spilled"
+        )
+
+
 def finish(
     kernel: Kernel, options: CompileOptions = DEFAULT_OPTIONS, *, allocate: bool = True
 ) -> tuple[Kernel, AllocationReport]:
@@ -64,6 +83,7 @@ def finish(
         kernel = constants_in_registers(kernel)
     kernel = replace(kernel, groups=joined_groups(kernel))
     verify(kernel)
+    _check_pressure(kernel)
     ordered = verify(scheduling.schedule(kernel, registers, free)) if schedule else kernel
     if not allocate:
         return ordered, AllocationReport()

@@ -20,6 +20,7 @@ TYPES: dict[str, np.dtype[Any]] = {
 CONTENTS = ("zeros", "fill", "arange", "random", "values", "file")
 _DISTRIBUTIONS = {"uniform": ("low", "high"), "normal": ("mean", "std"), "integers": ("low", "high")}
 _MAX_BYTES = 1 << 34
+_MAX_DIMENSIONS = 8
 
 
 def type_name(dtype: np.dtype[Any]) -> str:
@@ -43,6 +44,8 @@ def read_shape(table: Table) -> tuple[int, ...] | None:
     if shape is None:
         return None
     dims = tuple(shape) if isinstance(shape, list) else (shape,)
+    if len(dims) > _MAX_DIMENSIONS:
+        table.fail("shape", f"has {len(dims)} dimensions; at most {_MAX_DIMENSIONS} are supported")
     if not dims or not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in dims):
         table.fail(
             "shape", f"must be a positive integer or a list of them, such as 1024 or [32, 64], not {shape!r}"

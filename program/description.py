@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from warpbank.arch import toml
 from warpbank.program.contents import CONTENTS, TYPES, read_array, read_shape, read_type, type_name
 from warpbank.program.cuda.names import find, source_name
 from warpbank.program.errors import LaunchError
@@ -50,7 +51,7 @@ def load_job(ptx: Path, launch: Path | None = None) -> Job:
             f"one with --launch (docs/launch.md describes them)"
         )
     try:
-        top = Table(str(path), "", tomllib.loads(_read(path, "the launch description")))
+        top = Table(str(path), "", toml.loads(_read(path, "the launch description")))
     except tomllib.TOMLDecodeError as error:
         raise LaunchError(f"{path}: this is not TOML: {error}") from None
     module = parse(text, str(ptx))

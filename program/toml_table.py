@@ -6,7 +6,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from warpbank.arch.errors import WarpbankError
+from warpbank.arch.errors import WarpbankError, shown
 from warpbank.program.errors import LaunchError
 
 _WORDS: dict[type, str] = {
@@ -58,7 +58,7 @@ class Table:
         value = self.values[key]
         matches = isinstance(value, kinds) or (float in kinds and isinstance(value, int))
         if not matches or (isinstance(value, bool) and bool not in kinds):
-            self.fail(key, f"must be {' or '.join(_WORDS[kind] for kind in kinds)}, not {value!r}")
+            self.fail(key, f"must be {' or '.join(_WORDS[kind] for kind in kinds)}, not {shown(value)}")
         return value
 
     def table(self, key: str) -> Table | None:
@@ -70,7 +70,7 @@ class Table:
         """A table inside this one; `values` may still turn out to be none."""
         child = Table(self.file, f"{self.key}.{key}" if self.key else key, values, self.error)
         if not isinstance(values, dict):
-            child.fail("", f"must be a table, not {values!r}")
+            child.fail("", f"must be a table, not {shown(values)}")
         return child
 
     def done(self) -> None:

@@ -6,6 +6,10 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
+from warpbank.arch.errors import shown
+
+#: Most inputs of a cell: a table has two to their power rows.
+MOST_INPUTS = 12
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_\[\]]*|[01]|[()!'&*+|^]")
 
 
@@ -15,7 +19,12 @@ def truth(function: str, inputs: Sequence[str]) -> int:
     `!` before and `'` after an operand are NOT, `&`, `*` and nothing AND, `|` and `+` OR, `^` XOR; NOT binds
     first, then XOR, AND, OR. Raises ValueError if the function names what is no input, or cannot be read.
     """
-    return _truth(function, tuple(inputs))
+    if len(inputs) > MOST_INPUTS:
+        raise ValueError(f"a cell of {len(inputs)} inputs is no gate; at most {MOST_INPUTS} are read")
+    try:
+        return _truth(function, tuple(inputs))
+    except RecursionError:
+        raise ValueError(f"the function {shown(function)} is nested too deeply to be read") from None
 
 
 @cache
@@ -41,14 +50,14 @@ def _truth(function: str, inputs: tuple[str, ...]) -> int:
         if word == "(":
             value = either()
             if take() != ")":
-                raise ValueError(f"the function {function!r} lacks a parenthesis")
+                raise ValueError(f"the function {shown(function)} lacks a parenthesis")
         elif word in ("0", "1"):
             value = full * int(word)
         elif word in columns:
             value = columns[word]
         else:
             raise ValueError(
-                f"the function {function!r} names {word!r}, which is not among "
+                f"the function {shown(function)} names {shown(word)}, which is not among "
                 f"{', '.join(inputs) or 'no inputs'}"
             )
         while peek() == "'":
@@ -80,5 +89,5 @@ def _truth(function: str, inputs: tuple[str, ...]) -> int:
 
     value = either()
     if at < len(words):
-        raise ValueError(f"the function {function!r} cannot be read at {words[at]!r}")
+        raise ValueError(f"the function {shown(function)} cannot be read at {shown(words[at])}")
     return value

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from warpbank.synth.boolean_functions import truth
 from warpbank.synth.errors import LibertyError
 
-_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
 #: An attribute whose semicolon was left out, which some libraries do.
-_UNCLOSED = re.compile(r'^([ \t]*\w+[ \t]*:[ \t]*(?:"[^"\n]*"|[^";{}\n]+))[ \t]*$', re.MULTILINE)
+_UNCLOSED = re.compile(r'^([ \t]*\w+[ \t]*:(?:[ \t]*"[^"\n]*"[ \t]*|[^";{}\n]+))$', re.MULTILINE)
 _TOKEN = re.compile(r'"[^"]*"|[{}();:,]|[^\s{}();:,"]+')
 #: Exponents of the prefixes of a unit.
 _PREFIX = {"f": -15, "p": -12, "n": -9, "u": -6, "m": -3, "": 0}
@@ -194,6 +195,14 @@ class Cell:
         return [pin for pin in self.pins.values() if pin.output]
 
 
+def _function(cell: Cell) -> int:
+    """Truth table of the only output of a cell."""
+    try:
+        return truth(cell.outputs[0].function, [pin.name for pin in cell.inputs])
+    except ValueError as error:
+        raise LibertyError(f"cell {cell.name}: {error}") from None
+
+
 class Library:
     """Cells of one or more Liberty files, in ns, fF, fJ, nW and um2.
 
@@ -245,8 +254,6 @@ class Library:
     def nand2(self) -> Cell:
         """The smallest gate of two inputs that is a NAND: the unit of area. Raises LibertyError if there is
         none."""
-        from warpbank.synth.boolean_functions import truth
-
         found = [
             cell
             for cell in self
@@ -254,7 +261,7 @@ class Library:
             and not cell.state
             and len(cell.inputs) == 2
             and len(cell.outputs) == 1
-            and truth(cell.outputs[0].function, [pin.name for pin in cell.inputs]) == 0b0111
+            and _function(cell) == 0b0111
         ]
         if not found:
             raise LibertyError(f"library {self.name} has no two-input NAND; {_ALL}")
@@ -263,8 +270,6 @@ class Library:
     @cached_property
     def buffers(self) -> list[Cell]:
         """Buffers, smallest first."""
-        from warpbank.synth.boolean_functions import truth
-
         found = [
             cell
             for cell in self
@@ -272,7 +277,7 @@ class Library:
             and not cell.state
             and len(cell.inputs) == 1
             and len(cell.outputs) == 1
-            and truth(cell.outputs[0].function, [cell.inputs[0].name]) == 0b10
+            and _function(cell) == 0b10
         ]
         if not found:
             raise LibertyError(f"library {self.name} has no buffer; {_ALL}")

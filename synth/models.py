@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from warpbank.synth.boolean_functions import truth
+from warpbank.synth.errors import LibertyError
 from warpbank.synth.gates import initial
 from warpbank.synth.liberty import Cell, Library
 from warpbank.synth.mapped import Netlist
@@ -85,7 +86,10 @@ def model(cell: Cell, first: int) -> str:
 def _function(output: str, function: str, ins: list[str]) -> str:
     """A truth table, indexed by the inputs."""
     rows = 1 << len(ins)
-    table = f"{rows}'h{truth(function, ins):x}"
+    try:
+        table = f"{rows}'h{truth(function, ins):x}"
+    except ValueError as error:
+        raise LibertyError(f"output {output}: {error}") from None
     return (
         f"wire [{rows - 1}:0] table_{output} = {table}; assign {output} = "
         f"table_{output}[{{{', '.join(reversed(ins))}}}];"

@@ -12,16 +12,29 @@ from typing import Any
 
 from warpbank import api, errors, results
 from warpbank.studies.compare import Comparison
+from warpbank.studies.explore import Exploration
 from warpbank.studies.sweep import Sweep
 
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"
 BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-FUNCTIONS = ("run", "compare", "sweep", "compile", "lockstep", "kernels", "schemes", "presets", "load")
+FUNCTIONS = (
+    "run",
+    "compare",
+    "sweep",
+    "explore",
+    "compile",
+    "lockstep",
+    "kernels",
+    "schemes",
+    "presets",
+    "load",
+)
 RESULTS = (
     results.Run,
     Comparison,
     Sweep,
     results.SweepResult,
+    Exploration,
     results.Lockstep,
     results.Ptx,
     results.PtxKernel,

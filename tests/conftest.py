@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from tests.browser import browser
+from tests.not_compared import reasons
 
 __all__ = ["browser"]
 
@@ -49,6 +50,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     allowed = item.get_closest_marker("timeout")
     if time.monotonic() - _BEGIN > limit or (allowed is not None and allowed.args[0] > LONGEST):
         pytest.skip(NO_TIME)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the baselines that were not compared."""
+    found = reasons(terminalreporter.stats.get("skipped", []))
+    if found:
+        terminalreporter.section("baselines that were not compared")
+        for reason, count in found.items():
+            terminalreporter.line(f"{count} of them: {reason}" if count > 1 else reason)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -38,6 +38,7 @@ PAGES = {
 #: and what runs them.
 ELSEWHERE = {
     "warpbank compare": "README's, in a new environment: tests/studies/compare",
+    "warpbank explore": "minutes, once: tests/studies/explore runs a small one",
     "warpbank fpga bfs --set sub_core.warps=2 --output board": "minutes of place and route: tests/synth/fpga",
     "warpbank reproduce": "up to an hour: tests/studies/test_reproduce.py runs some",
     "warpbank schemes --check --engine verilator": (

@@ -1,8 +1,8 @@
 """Warpbank: an open laboratory for GPU register files.
 
-`import warpbank as wb` is the Python API: `wb.run`, `wb.compare`, `wb.sweep`, `wb.compile`, `wb.lockstep`,
-and the lists `wb.kernels`, `wb.schemes`, `wb.presets`. Names are loaded when they are first used, so that
-importing a part of the package stays cheap.
+`import warpbank as wb` is the Python API: `wb.run`, `wb.compare`, `wb.sweep`, `wb.explore`, `wb.compile`,
+`wb.lockstep`, and the lists `wb.kernels`, `wb.schemes`, `wb.presets`. Names are loaded when they are first
+used, so that importing a part of the package stays cheap.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ from warpbank import native
 
 if TYPE_CHECKING:
     from warpbank import api, errors, results
-    from warpbank.api import compare, compile, kernels, load, lockstep, presets, run, schemes, sweep
+    from warpbank.api import compare, compile, explore, kernels, load, lockstep, presets, run, schemes, sweep
     from warpbank.errors import WarpbankError
     from warpbank.results import Listing, Lockstep, Ptx, Run, SweepResult
     from warpbank.studies.compare import Comparison
+    from warpbank.studies.explore import Exploration
     from warpbank.studies.sweep import Sweep
 
     __version__: str
 
 __all__ = [
     "Comparison",
+    "Exploration",
     "Listing",
     "Lockstep",
     "Ptx",
@@ -36,6 +38,7 @@ __all__ = [
     "compare",
     "compile",
     "errors",
+    "explore",
     "kernels",
     "load",
     "lockstep",
@@ -50,10 +53,23 @@ __all__ = [
 _WHERE = {
     **dict.fromkeys(("api", "errors", "results"), ""),
     **dict.fromkeys(
-        ("compare", "compile", "kernels", "load", "lockstep", "presets", "run", "schemes", "sweep"), "api"
+        (
+            "compare",
+            "compile",
+            "explore",
+            "kernels",
+            "load",
+            "lockstep",
+            "presets",
+            "run",
+            "schemes",
+            "sweep",
+        ),
+        "api",
     ),
     **dict.fromkeys(("Listing", "Lockstep", "Ptx", "Run", "SweepResult"), "results"),
     "Comparison": "studies.compare",
+    "Exploration": "studies.explore",
     "Sweep": "studies.sweep",
     "WarpbankError": "errors",
 }

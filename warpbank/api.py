@@ -43,6 +43,11 @@ from warpbank.sim.runs.execute import Progress as RunsProgress
 from warpbank.studies.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison
 from warpbank.studies.compare import compare as run_comparison
 from warpbank.studies.compare.page import write as write_comparison
+from warpbank.studies.explore import DEFAULT_KERNELS as EXPLORED_KERNELS
+from warpbank.studies.explore import FACTOR, MOST_SEED, SAMPLES, Exploration
+from warpbank.studies.explore import explore as run_exploration
+from warpbank.studies.explore.measure import DEFAULT_AIMS
+from warpbank.studies.explore.page import write as write_exploration
 from warpbank.studies.sweep import Sweep, read_sweep
 from warpbank.studies.sweep import sweep as run_sweep
 from warpbank.studies.sweep.table import check_writable
@@ -53,6 +58,7 @@ __all__ = [
     "StrPath",
     "compare",
     "compile",
+    "explore",
     "kernels",
     "load",
     "lockstep",
@@ -291,6 +297,93 @@ def sweep(
     made = SweepResult(wanted, tuple(outcomes))
     if target is not None:
         made.write(target)
+    return made
+
+
+def explore(
+    kernels: StrPath | Sequence[StrPath] = EXPLORED_KERNELS,
+    *,
+    size: str = "tiny",
+    preset: str | None = None,
+    config: StrPath | None = None,
+    overrides: Overrides = (),
+    only: str | None = None,
+    vary: Mapping[str, Sequence[int | str]] | None = None,
+    aims: Sequence[str] = DEFAULT_AIMS,
+    samples: int = SAMPLES,
+    factor: int = FACTOR,
+    seed: int = 1,
+    synthesize: int = 0,
+    liberty: StrPath | Sequence[StrPath] | None = None,
+    engine: str = "golden",
+    output: StrPath | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: RunsProgress | None = None,
+) -> Exploration:
+    """Explore which register file to build: every legal combination of schemes and its main parameters.
+
+    All points run on a few kernels, the best of them on more, until those left have run on all. Each
+    evaluation is kept, so that an exploration that was stopped goes on where it was, and equal seeds give
+    equal fronts (docs/explore.md).
+
+    Parameters
+    ----------
+    kernels : shipped kernels (`warpbank.kernels`), groups of them, and PTX files with a launch description
+        beside them.
+    size : problem size of shipped kernels: "tiny", "small" or "full".
+    preset : the machine (`warpbank.presets`); None: "turing".
+    config : the machine as a TOML file, instead of a preset.
+    overrides : fields of the machine to change, such as `{"sub_core.banks": 4}` (docs/machine.md).
+    only : combinations that have all of these rows, such as "malekeh+gscalar"; None: all legal ones.
+    vary : further fields and the values that are tried, such as `{"sub_core.collectors": [2, 4]}`.
+    aims : what points are judged by: two or more of "ipc", "work", "area", "clock".
+    samples : points with other values of their parameters, which Optuna chooses.
+    factor : by which kernels grow and points shrink from rung to rung; 1: every point runs on all kernels.
+    seed : of the order of kernels, and of what Optuna chooses.
+    synthesize : finalists that are synthesized, the knee of the front first.
+    liberty : cell library of the synthesis, a file or several; None: as `warpbank synth` finds one.
+    engine : "golden", "verilator" or "pysim".
+    output : folder for `explore.html` and `explore.json`; None: nothing is written.
+    workers : processes on this machine; None: one per core.
+    scheduler : address of a dask scheduler, such as "tcp://host:8786"; None: this machine.
+    progress : called with each evaluation's outcome, how many of a step have come, and of how many.
+
+    Returns
+    -------
+    Exploration : the points, their fronts, what beats what, and the errors of the models of area and clock.
+
+    Raises
+    ------
+    ArgumentError : an argument of the wrong type, an aim or a field that there is not, or no kernel.
+    KernelError, ConfigError, SchemeError : there is no such kernel, size, machine or row.
+    LibertyError : a file of the cell library is not there, or is none.
+    MissingPackageError, ClusterError : the extra `explore` is not installed, or no scheduler answers.
+    OutputError : `output` cannot be written; said before anything runs.
+    """
+    folder = _optional(_path, "output", output)
+    if folder is not None:
+        check_folder(folder)
+    made = run_exploration(
+        _names("kernels", kernels),
+        size=_size(size),
+        preset=exp.machine_name(_optional(_text, "preset", preset), _optional(_path, "config", config)),
+        overrides=_overrides(overrides),
+        only=_optional(_text, "only", only),
+        vary=_varied(vary),
+        aims=_several("aims", aims),
+        samples=_whole("samples", samples, 0),
+        factor=_whole("factor", factor),
+        seed=_whole("seed", seed, 0, MOST_SEED),
+        synthesize=_whole("synthesize", synthesize, 0),
+        liberty=None if liberty is None else _several("liberty", liberty),
+        engine=_text("engine", engine),
+        scheduler=_optional(_text, "scheduler", scheduler),
+        workers=_optional(_workers, "workers", workers),
+        progress=_optional(_function, "progress", progress),
+    )
+    if folder is not None:
+        write_exploration(made, folder)
     return made
 
 
@@ -590,6 +683,22 @@ def _overrides(value: object) -> list[str]:
             f"overrides takes fields and their values, {{'sub_core.banks': 4}}, not {value!r}"
         )
     return [_text("overrides", each) for each in value]
+
+
+def _varied(value: object) -> dict[str, tuple[int | str, ...]]:
+    """Fields and the values that are tried."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(map(_listed, value.values())):
+        raise ArgumentError(
+            f"vary takes fields and their values, {{'sub_core.collectors': [2, 4]}}, not {value!r}"
+        )
+    return {_text("vary", path): tuple(given) for path, given in value.items()}
+
+
+def _listed(value: object) -> bool:
+    """Whether a value is a list of whole numbers or texts, not an empty one."""
+    return isinstance(value, tuple | list) and bool(value) and all(type(each) in (int, str) for each in value)
 
 
 def _cycles(value: object) -> tuple[int, int | None]:

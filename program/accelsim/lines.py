@@ -360,7 +360,7 @@ class Reader:
         except (ValueError, IndexError):
             raise self.fail(
                 "an instruction reads 'PC mask ndst [Rd] opcode nsrc [Rs ...] mem_width ...', with as "
-                f"many registers as it announces, not {' '.join(words)!r}"
+                f"many registers as it announces, not {' '.join(words)[:200]!r}"
             ) from None
         static = self._statics.get(head)
         if static is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from warpbank.arch.errors import shown
 from warpbank.program.ptx.ast import (
     BranchTargets,
     Function,
@@ -129,7 +130,7 @@ class BodyParser(OperandParser):
         elif text in (".branchtargets", ".callprototype", ".calltargets"):
             raise cursor.error(f"{text} needs a label in front of it")
         else:
-            raise cursor.error(f"unknown directive {text!r} in a function body")
+            raise cursor.error(f"unknown directive {shown(text)} in a function body")
 
     def _hoisted(self, variable: Variable) -> Variable:
         """A .global or .const variable of the function as one of the module. The dot keeps its name apart
@@ -166,6 +167,11 @@ class BodyParser(OperandParser):
                 if not 0 <= count <= _MAX_REGISTERS:
                     raise cursor.error(
                         f"{count} registers {name}; at most {_MAX_REGISTERS} can be declared", token
+                    )
+                if len(self.function.registers) + count > _MAX_REGISTERS:
+                    raise cursor.error(
+                        f"more than {_MAX_REGISTERS} registers in one function; that many can be declared",
+                        token,
                     )
                 written = [f"{name}{index}" for index in range(count)]
             for each in written:

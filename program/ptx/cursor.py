@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 from typing import NoReturn
 
+from warpbank.arch.errors import shown
 from warpbank.program.errors import PtxError
 from warpbank.program.ptx.ast import Immediate
 from warpbank.program.ptx.lexer import END, Tokens
@@ -45,6 +46,7 @@ class Cursor:
     at : index of the next token.
     inside : what is being read, for the message about a truncated file: `function f, opened at line 3`; "" at
         module scope.
+    initialised : bytes of initial values that have been read.
     """
 
     def __init__(self, tokens: Tokens) -> None:
@@ -53,6 +55,7 @@ class Cursor:
         self.texts = tokens.texts
         self.at = 0
         self.inside = ""
+        self.initialised = 0
 
     @property
     def text(self) -> str:
@@ -83,7 +86,7 @@ class Cursor:
                 self.line,
                 f"unexpected end of file{inside}: the file looks truncated; expected {expected}",
             )
-        raise self.error(f"expected {expected}, found {self.text!r}")
+        raise self.error(f"expected {expected}, found {shown(self.text)}")
 
     def expect(self, text: str, after: str = "") -> None:
         """Steps over the token `text`."""
@@ -165,7 +168,7 @@ class Cursor:
                 return number(text)
             except ValueError:
                 self.at -= 1
-                raise self.error(f"{text!r} is not an octal constant, though it begins with 0") from None
+                raise self.error(f"{shown(text)} is not an octal constant, though it begins with 0") from None
         if text == "WARP_SZ":
             self.at += 1
             return Immediate(32)

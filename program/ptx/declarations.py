@@ -25,6 +25,8 @@ REGISTER_TYPES = {**TYPE_BYTES, "pred": 0}
 #: ours.
 _MAX_BYTES = 1 << 34
 _MAX_INITIALISED = 1 << 28
+#: Most dimensions, and bits of the size of one: their product can be printed.
+_MAX_DIMENSIONS, _MAX_BITS = 64, 128
 
 _SPACES = {".global", ".const", ".shared", ".local", ".param", ".tex"}
 _LINKAGE = {".visible", ".extern", ".weak", ".common"}
@@ -162,6 +164,8 @@ def _variable(
                 raise cursor.error(f"array {name} has a negative size", at)
             if dims[-1] == 0 and len(dims) > 1:
                 raise cursor.error(f"only the first dimension of array {name} may be empty", at)
+            if len(dims) > _MAX_DIMENSIONS or dims[-1].bit_length() > _MAX_BITS:
+                raise cursor.error(f"array {name} is larger than the memory of any GPU", at)
         cursor.expect("]", "the array size")
     if shape.width > 1:
         dims.append(shape.width)
@@ -180,6 +184,11 @@ def _variable(
         raise cursor.error(
             f"variable {name} has an initial value of {size} bytes; at most {_MAX_INITIALISED} are supported",
             at,
+        )
+    cursor.initialised += size
+    if cursor.initialised > _MAX_INITIALISED:
+        raise cursor.error(
+            f"initial values of more than {_MAX_INITIALISED} bytes together; no more are supported", at
         )
     return _Initialiser(cursor, shape, dims).read(found)
 

@@ -7,13 +7,14 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from warpbank.arch.errors import shown
 from warpbank.program.errors import PtxError
 
 # What carries no meaning for execution and is blanked before tokens are made: comments, the DWARF lines of
 # PTX 1.x, and preprocessor line marks. Strings come first in the alternation so that a `//` inside a file
-# name is not taken for a comment.
+# name is not taken for a comment. A comment that never ends takes the rest, so that it is looked for once.
 _NOISE = re.compile(
-    r'(?P<string>"(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/|(?P<open>/\*)'
+    r'(?P<string>"(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?(?:\*/|\Z)'
     r"|^[ \t]*\.?@@DWARF[^\n]*|^[ \t]*#[^\n]*",
     re.DOTALL | re.MULTILINE,
 )
@@ -79,7 +80,8 @@ class Tokens:
 def _blank(match: re.Match[str]) -> str:
     """Spaces in place of noise; newlines stay, so that lines keep their numbers."""
     text = match.group()
-    if match.group("string") is not None or match.group("open") is not None:
+    open_end = text.startswith("/*") and not (text.endswith("*/") and len(text) > 3)
+    if match.group("string") is not None or open_end:
         return text
     return re.sub(r"[^\n]", " ", text)
 
@@ -118,9 +120,9 @@ def _explain(tokens: Tokens, match: re.Match[str]) -> str:
     where = tokens.source_line(tokens.line(len(tokens.texts) - 1))
     if text[0].isdigit():
         return (
-            f"{text!r} is not a PTX constant; expected a decimal, 0x.., 0.. (octal) or 0b.. integer, a "
+            f"{shown(text)} is not a PTX constant; expected a decimal, 0x.., 0.. (octal) or 0b.. integer, a "
             f"decimal float, 0f with 8 or 0d with 16 hexadecimal digits, in {where!r}"
         )
     if text == '"':
         return f"a string is not closed on its line, in {where!r}"
-    return f"unexpected character {text!r}, which no PTX statement contains, in {where!r}"
+    return f"unexpected character {shown(text)}, which no PTX statement contains, in {where!r}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from warpbank.arch.errors import shown
 from warpbank.program.ptx.ast import (
     Address,
     Call,
@@ -134,7 +135,9 @@ class OperandParser:
                 raise self.cursor.error(
                     f"part {text!r} of a register (a video instruction's operand) is not supported", token
                 )
-            raise self.cursor.error(f"{text!r} is not declared, and there is no such special register", token)
+            raise self.cursor.error(
+                f"{shown(text)} is not declared, and there is no such special register", token
+            )
         self.uses.append(Use(text, self.scope, token, self.statement, operand))
 
     def _element(self, found: Symbol | None, text: str, token: int) -> Address:
@@ -155,7 +158,7 @@ class OperandParser:
             cursor.fail(what)
         found = self.scope.find(cursor.text)
         if not isinstance(found, Register):
-            raise cursor.error(f"expected {what}; {cursor.text!r} is not a declared register")
+            raise cursor.error(f"expected {what}; {shown(cursor.text)} is not a declared register")
         cursor.at += 1
         return found
 
@@ -264,7 +267,7 @@ class OperandParser:
             if cursor.kind == "word":
                 item = self.scope.find(cursor.text)
                 if item is None or isinstance(item, Vector):
-                    raise cursor.error(f"{what} {cursor.text!r} is not declared")
+                    raise cursor.error(f"{what} {shown(cursor.text)} is not declared")
                 cursor.at += 1
                 found.append(item)
             elif cursor.starts_constant():

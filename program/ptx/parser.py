@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from warpbank.arch.errors import shown
 from warpbank.program.errors import PtxError
 from warpbank.program.ptx.ast import Function, Module, Variable
 from warpbank.program.ptx.body import BodyParser
@@ -94,7 +95,7 @@ class _ModuleParser:
             )
         if cursor.text != ".version":
             raise cursor.error(
-                f"this is not PTX: a PTX file begins with .version, this one with {cursor.text!r}"
+                f"this is not PTX: a PTX file begins with .version, this one with {shown(cursor.text)}"
             )
         cursor.at += 1
         if cursor.kind != "number" or not re.fullmatch(r"\d+\.\d+", cursor.text):
@@ -144,7 +145,7 @@ class _ModuleParser:
             for variable in variables(cursor, external):
                 self._add_variable(variable)
         elif cursor.kind == "directive":
-            raise cursor.error(f"unknown directive {cursor.text!r}")
+            raise cursor.error(f"unknown directive {shown(cursor.text)}")
         else:
             cursor.fail("a state space such as .global, .entry or .func")
         cursor.inside = ""

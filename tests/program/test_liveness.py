@@ -77,6 +77,18 @@ def test_guarded_writes():
     ) == [0]
 
 
+def test_a_guarded_write_serves_no_read_under_another_guard():
+    """`@p r = ..; @q use r; @p use r`: lanes outside p read, at the first use, what was there before."""
+    write = Instr(Op.MOV, dst=R0, srcs=(Imm(1),), guard=P0)
+    use = Instr(Op.ST, srcs=(Imm(0), R0))
+    for other in (Pred(1), Pred(1, True), Pred(0, True)):
+        assert alive_at_start(write, use.copy(guard=other), use.copy(guard=P0)) == [0]
+        assert alive_at_start(write, use.copy(guard=P0), use.copy(guard=other)) == [0]
+    assert alive_at_start(write, use.copy(guard=P0), use.copy(guard=P0)) == []
+    assert alive_at_start(write, write.copy(guard=Pred(1)), use.copy(guard=P0)) == []
+    assert alive_at_start(write, write.copy(guard=Pred(1)), use.copy(guard=Pred(0, True))) == [0]
+
+
 def test_words_of_a_group_live_and_die_alone():
     low = Instr(Op.MOV, dst=R0, srcs=(Imm(1),))
     assert alive_at_start(low, Instr(Op.ST, srcs=(Imm(0), PAIR), size=8)) == [1]

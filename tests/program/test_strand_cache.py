@@ -4,7 +4,8 @@ tests/golden/hierarchy/test_rfc.py."""
 from __future__ import annotations
 
 from warpbank.arch.uop import MAX_SOURCES, TO_BANKS, TO_COLLECTOR
-from warpbank.program.strand_cache import Step, assign
+from warpbank.program.isa import Block, Imm, Instr, Kernel, Op, Reg, Space
+from warpbank.program.strand_cache import Step, assign, strand_cache_hints
 
 KEPT = 1 << MAX_SOURCES
 BOTH = TO_COLLECTOR | TO_BANKS
@@ -73,3 +74,20 @@ def test_guards() -> None:
 def test_wide_results_are_kept_as_a_whole() -> None:
     assert _hints(_step((2, 3)), _step((5,), (2, 3)))[0] == [KEPT, 3]
     assert _hints(_step((2, 3)), _step((5,), (2,)))[0] == [0, 0]
+
+
+def test_a_constant_load_waits_for_nothing() -> None:
+    """What it loads is kept, as a result of arithmetic is; what comes from beyond the SM is not, and whoever
+    reads it begins a strand."""
+
+    def kept(space: Space) -> list[int]:
+        code = [
+            Instr(Op.MOV, dst=Reg(3), srcs=(Imm(1),)),
+            Instr(Op.LD, dst=Reg(1), srcs=(Reg(0),), space=space),
+            Instr(Op.IADD, dst=Reg(2), srcs=(Reg(1), Reg(3))),
+            Instr(Op.EXIT),
+        ]
+        return strand_cache_hints({"k": Kernel("k", [Block("A", code)], {}, 0)}, 8).near.tolist()
+
+    assert kept(Space.CONST) == kept(Space.SHARED) == [KEPT, KEPT, 3, 0]
+    assert kept(Space.GLOBAL) == kept(Space.LOCAL) == [0, 0, 0, 0]

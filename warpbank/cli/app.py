@@ -15,6 +15,7 @@ from warpbank.cli import output, trace
 from warpbank.cli.compare import compare
 from warpbank.cli.compile import compile_
 from warpbank.cli.explain import explain
+from warpbank.cli.explore import explore
 from warpbank.cli.export import export
 from warpbank.cli.fpga import fpga
 from warpbank.cli.gating import gating
@@ -47,6 +48,7 @@ PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "compare": compare,
         "reproduce": reproduce,
         "sweep": sweep,
+        "explore": explore,
         "waiting": waiting,
         "gating": gating,
     },

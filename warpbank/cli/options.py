@@ -207,6 +207,15 @@ TraceOption = Annotated[
         help="An Accel-Sim trace (.traceg, kernelslist.g), in the place of a kernel.",
     ),
 ]
+LibertyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--liberty",
+        metavar="FILE|none",
+        help="Cell library, .lib or .lib.gz; may be repeated.",
+        show_default="$WARPBANK_LIBERTY, an installed PDK, or generic gates",
+    ),
+]
 OverTimeOption = Annotated[
     Path | None,
     typer.Option(

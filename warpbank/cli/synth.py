@@ -13,7 +13,15 @@ from rich.text import Text
 
 from warpbank.arch.schemes import BASELINE
 from warpbank.cli import completion, output
-from warpbank.cli.options import ConfigOption, JsonOption, PresetOption, SchemeOption, SetOption, Size
+from warpbank.cli.options import (
+    ConfigOption,
+    JsonOption,
+    LibertyOption,
+    PresetOption,
+    SchemeOption,
+    SetOption,
+    Size,
+)
 from warpbank.cli.wheels import wheels
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
@@ -23,16 +31,6 @@ from warpbank.sim.output import check_file, write_text
 if TYPE_CHECKING:
     from warpbank.synth.baselines import Checked
     from warpbank.synth.synthesis import Synthesis
-
-LibertyOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--liberty",
-        metavar="FILE|none",
-        help="Cell library, .lib or .lib.gz; may be repeated.",
-        show_default="$WARPBANK_LIBERTY, an installed PDK, or generic gates",
-    ),
-]
 
 
 class Effort(StrEnum):

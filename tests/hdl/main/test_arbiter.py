@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from amaranth.hdl import Signal
 from hypothesis import given
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, machines, seen, simulate
@@ -29,8 +30,9 @@ def boc_lockstep(machine: str, seed: int, cycles: int = 300) -> None:
     compare(Arbiter(config, Boc.entries(config), tags, probe=True), config, tags, seed, cycles)
 
 
-def compare(rtl: Any, config: SmConfig, tags: int, seed: int, cycles: int) -> None:
-    """Random requests of random uops, random writes: grants, reads and events are golden's in every cycle."""
+def compare(rtl: Any, config: SmConfig, tags: int, seed: int, cycles: int, shared: bool = False) -> None:
+    """Random requests of random uops, random writes, banks that are not ready and, if `shared`, ports that
+    are taken: grants, reads and events are golden's in every cycle."""
     rng = random.Random(seed)
     core = config.sub_core
     log = Log()
@@ -42,7 +44,12 @@ def compare(rtl: Any, config: SmConfig, tags: int, seed: int, cycles: int) -> No
         for cycle in range(cycles):
             written = rng.getrandbits(core.banks) & rng.getrandbits(core.banks)
             ctx.set(rtl.written, written)
-            grants = model.step(written)
+            opening = rng.getrandbits(core.banks) & rng.getrandbits(core.banks) if cycle % 3 else 0
+            ctx.set(rtl.opening, opening)
+            ports = rng.getrandbits(core.collectors) if shared and cycle % 2 else 0
+            if shared:
+                ctx.set(rtl.ports, ports)
+            grants = model.step(written, opening, ports)
             expected = {collector: (bank, slot, tag) for bank, _, collector, slot, tag in grants}
             found = {
                 number: (ctx.get(grant.bank), ctx.get(grant.slot), ctx.get(grant.tag) if tags > 1 else 0)
@@ -91,6 +98,41 @@ def test_equals_golden(machine: str, seed: int) -> None:
 @pytest.mark.parametrize("machine", BOCS)
 def test_with_several_uops_of_a_collector(machine: str) -> None:
     boc_lockstep(machine, 1)
+
+
+@pytest.mark.parametrize("machine", ["tiny", "odd"])
+def test_with_ports_that_another_arbiter_takes(machine: str) -> None:
+    """A cache's arbiter goes first: a collector whose port it takes gets nothing here."""
+    config = MACHINES[machine]
+    compare(Arbiter(config, probe=True, shared=True), config, 1, 3, 200, shared=True)
+
+
+class ReadsAhead(Arbiter):
+    """Banks whose accesses take longer serve at once."""
+
+    def elaborate(self, platform: object) -> Any:
+        given, self.opening = self.opening, Signal.like(self.opening)
+        m = super().elaborate(platform)
+        self.opening = given
+        return m
+
+
+class TakesAnyPort(Arbiter):
+    """Ports that are taken are taken again."""
+
+    def elaborate(self, platform: object) -> Any:
+        given, self.ports = self.ports, Signal.like(self.ports)
+        m = super().elaborate(platform)
+        self.ports = given
+        return m
+
+
+def test_mutants_of_waiting_are_caught() -> None:
+    with pytest.raises(AssertionError):
+        lockstep("tiny", 1, ReadsAhead)
+    config = MACHINES["tiny"]
+    with pytest.raises(AssertionError):
+        compare(TakesAnyPort(config, probe=True, shared=True), config, 1, 3, 200, shared=True)
 
 
 class AlwaysReading(Arbiter):

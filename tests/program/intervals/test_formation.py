@@ -157,6 +157,31 @@ def test_an_instruction_that_needs_too_much_is_refused():
         form(kernel, 2)
 
 
+@pytest.mark.parametrize(
+    ("op", "space", "ends"),
+    [
+        (Op.LD, Space.CONST, False),
+        (Op.LD, Space.SHARED, False),
+        (Op.ATOM, Space.SHARED, False),
+        (Op.LD, Space.GLOBAL, True),
+        (Op.LD, Space.LOCAL, True),
+        (Op.LD, Space.GENERIC, True),
+        (Op.ATOM, Space.GLOBAL, True),
+        (Op.ST, Space.GLOBAL, False),
+        (Op.BAR, None, True),
+        (Op.IADD, None, False),
+    ],
+)
+def test_what_ends_a_strand(op, space, ends):
+    """A load from constant or shared memory has a known, short latency: the strand goes on."""
+    named = {} if space is None else {"space": space}
+    first = Instr(op, dst=Reg(0), srcs=(Reg(1),), **named)
+    kernel = Kernel("k", [Block("A", [first, Instr(Op.MOV, dst=Reg(2)), Instr(Op.EXIT)])], {}, 0)
+    made = form(kernel, 8, Rule.STRAND)
+    check(kernel, made)
+    assert made.interval.tolist() == ([0, 1, 1] if ends else [0, 0, 0])
+
+
 def test_virtual_registers_are_refused():
     with pytest.raises(ValueError, match="virtual registers"):
         form(Kernel("k", [Block("a", [Instr(Op.EXIT)])], {256: 1}, 0), 8)

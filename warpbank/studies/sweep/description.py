@@ -6,10 +6,12 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from warpbank import workloads
+from warpbank.arch import toml
 from warpbank.arch.config import with_overrides
 from warpbank.arch.errors import ArgumentError, ConfigError
 from warpbank.arch.names import unknown
@@ -26,6 +28,10 @@ from warpbank.studies.errors import SweepError
 _COMPILE = ("max_registers", "code_order", "constants", "free_registers")
 #: Value of a configuration field.
 Value = int | str
+
+
+#: Most runs of a sweep.
+MOST_RUNS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,9 @@ class Sweep:
             for value in lists[name]:
                 if not isinstance(value, str):
                     raise SweepError(f"sweep: {name} takes names in quotes, not {value!r}")
+        count = prod(len(values) for values in lists.values())
+        if count > MOST_RUNS:
+            raise SweepError(f"sweep: its lists make {count} runs; at most {MOST_RUNS} can be asked for")
         try:
             list(self._compiled())
         except ArgumentError as error:
@@ -161,7 +170,7 @@ def _check_field(preset: str, path: str, values: tuple[Value, ...]) -> None:
 def read_sweep(path: Path) -> Sweep:
     """Sweep that a TOML file describes. Raises SweepError that names the file and the key."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        content = toml.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise SweepError(f"cannot read the sweep {path}: {error}") from None
     except tomllib.TOMLDecodeError as error:
