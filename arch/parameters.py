@@ -156,6 +156,12 @@ class CollectorConfig(_Checked):
         return max(2 * self.window, self.slots) if self.boc_entries == "half" else int(self.boc_entries)
 
 
+#: Values that a bypassing operand collector reads in a cycle: operands of one uop, or one that is evicted.
+BOC_READS = 2
+#: Results of a sub-core that wait until they are written into their bypassing operand collectors.
+BOC_RESULTS = 2
+
+
 #: Transfers that wait at a bank of the main register file for their turn (LTRF).
 TRANSFER_QUEUE = 4
 

@@ -296,7 +296,7 @@ register_scheme(
                 golden="warpbank.golden.collector.boc:Boc",
                 hdl="warpbank.hdl.collector.boc:Boc",
                 exported="boc",
-                size=Size("pascal", clock=0.7, quick=True),  # the mapper does not see what loads registers
+                size=Size("pascal", quick=True),
                 parts=(Part("inserter"), Part("boc_arbiter")),
                 tried=_WINDOWS,
             ),

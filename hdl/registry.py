@@ -4,9 +4,9 @@ a unit is; what is entered in a dictionary here goes before the row of that name
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
-from amaranth.hdl import Signal
+from amaranth.hdl import Signal, Value
 from amaranth.lib import stream
 
 from warpbank.arch.parameters import SmConfig
@@ -59,6 +59,12 @@ class Collectors(Interface, Protocol):
 
     def place_width(self, config: SmConfig) -> int:
         """Bits of the number of a place in a collector."""
+
+    def shown(self, unit: int, slot: int) -> tuple[Value, Value]:
+        """When the collector of a unit's uop shows the operand of a source slot, and the operand."""
+
+    def dispatched(self, context: Any, collector: int) -> list[int]:
+        """Operands of the uop that leaves a collector in this cycle, for a testbench."""
 
 
 #: What is called to make a unit:

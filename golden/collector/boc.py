@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from warpbank.arch.parameters import SmConfig
+from warpbank.arch.parameters import BOC_READS, BOC_RESULTS, SmConfig
 from warpbank.arch.uop import Unit
 from warpbank.golden.collector.window import Collected, Entry, Insertion, Window
 from warpbank.golden.contents import Kept, Shelf
@@ -19,6 +19,43 @@ from warpbank.golden.values import NEVER, Value
 _LSU = Unit.LSU
 
 
+class Chosen:
+    """Uop that a unit has chosen, and where it stands.
+
+    Parameters
+    ----------
+    warp : of the uop, and number of its collector.
+    collected : the uop.
+
+    Attributes
+    ----------
+    reads : cycles in which its operands are still to be read, the one of its dispatch included.
+    """
+
+    __slots__ = ("collected", "reads", "warp")
+
+    def __init__(self, warp: int, collected: Collected) -> None:
+        self.warp = warp
+        self.collected = collected
+        self.reads = max(1, -(-len(collected.uop.sources) // BOC_READS))
+
+
+class Late:
+    """Result that a collector has taken, on its way into its entry.
+
+    Parameters
+    ----------
+    warp : whose collector it is.
+    entry : where it goes.
+    mask, value : lanes that it has, and their values.
+    """
+
+    __slots__ = ("entry", "mask", "value", "warp")
+
+    def __init__(self, warp: int, entry: Entry, mask: int, value: Value) -> None:
+        self.warp, self.entry, self.mask, self.value = warp, entry, mask, value
+
+
 class Boc(Collector):
     """Bypassing operand collectors of a sub-core, one per warp. BOW, section IV.
 
@@ -29,15 +66,23 @@ class Boc(Collector):
     collector's entries were short. While a uop waits the oldest entries are squeezed out, and its warp issues
     nothing.
 
-    A collector has one port for operands and one for results. Of several results for one collector the first
-    unit in rotating order goes. A result goes into the entry that was kept for it, and with write-back
-    nowhere else; if that entry has left, it goes to the banks. Dirty values that leave are written to the
-    banks over one bus of the sub-core.
+    Values stand in a memory of each collector that reads `BOC_READS` and writes one in a cycle.
 
-    Each unit that is free chooses a collector with a complete uop for it, by rotating priority, and takes the
-    oldest of these uops. One uop leaves a collector in a cycle: of several units that choose the same
-    collector the last in the order of `Unit` takes its uop. Uops of one warp for different units may leave in
-    any order; its memory uops leave in program order.
+    One result a cycle goes to the collectors: of several the one of the first unit in rotating order. It goes
+    into the entry that was kept for it, and with write-back nowhere else; if that entry has left, it goes to
+    the banks. It waits until no operand arrives at its collector, for which it is behind at most one other;
+    until it is written its entry is in use, and not filled. While `BOC_RESULTS` wait no other is taken.
+
+    Dirty values that leave are written to the banks over one bus of the sub-core. The bus chooses a value,
+    reads it in the next cycle, and offers it from then on, until the banks take it or a uop wants it.
+
+    Each unit chooses a uop one cycle ahead. Where it has none, or its uop leaves, it chooses by rotating
+    priority a collector that will have a complete uop for it, and takes the oldest of these. Where none will
+    have one, it takes the uop that issues in this cycle, if that is for it, and lets go of it if it is not
+    complete in the next cycle. A unit that is free reads the operands of its uop, `BOC_READS` in a cycle,
+    and dispatches it with the last of them. A collector reads for one unit in a cycle: for the bus first,
+    and then for the last of the units in the order of `Unit`. Uops of one warp for different units may leave
+    in any order; its memory uops leave in program order.
 
     An operand hinders a younger write of its register until its uop is dispatched: the value stands in an
     entry, not in a slot of the uop's own.
@@ -57,8 +102,10 @@ class Boc(Collector):
         IV-A).
 
     Latency: inserted in t (the cycle of issue, if nothing waits), a uop that finds all it needs can be
-    dispatched in t + 1; requests reach the banks in t + 1, an operand granted in g is delivered in g + 1, and
-    its uop can be dispatched in g + 2. A result written in t is found from t + 1 on.
+    dispatched in t + 1, one cycle later for every `BOC_READS` sources more than these, and one later if its
+    unit had another uop to choose. Requests reach the banks in t + 1, an operand granted in g is delivered in
+    g + 1, and its uop can be dispatched in g + 2. A result taken in t is found from t + 1 on, and its entry
+    filled from t + 2 on, if no operand arrives at its collector in t + 1.
     """
 
     caches = True
@@ -111,9 +158,20 @@ class Boc(Collector):
         self._gone: list[tuple[int, Collected]] = []  # dispatched in this cycle
         self.ready = [0] * len(Unit)  # per unit, collectors with a complete uop for it
         self.any_ready = 0
+        self._chosen: list[Chosen | None] = [None] * len(Unit)
+        self._choosing = 0  # units that have chosen a uop
+        self._dropped: list[Collected] = []  # uops that units have let go of in this cycle
         self._pointers = [0] * len(Unit)
         self._leaving = 0  # warps with a value to be written back
         self._bus = 0  # warp that goes first
+        self._victim: tuple[int, Entry] | None = None  # what the bus has chosen
+        self._next_victim: tuple[int, Entry] | None = None
+        self._read_out = False  # the bus has the value
+        self._reading = 0  # collector that reads for the bus in this cycle, as a mask
+        self._stays = False  # what the bus has chosen is still to be written
+        self._late: list[Late] = []  # results that wait to be written
+        self._came: Late | None = None  # taken in this cycle
+        self._delivered = 0  # collectors at which an operand has arrived in this cycle
         self._claims: dict[int, Entry] = {}
         self._offer: tuple[int, Entry, Value] | None = None
         self._fresh = False  # the offered entry has received a result in this cycle
@@ -122,7 +180,7 @@ class Boc(Collector):
     @property
     def busy(self) -> bool:
         """Whether the collectors have something to do in the next cycle."""
-        return bool(self._waiting or self._leaving or self._resized)
+        return bool(self._waiting or self._leaving or self._resized or self._late or self._victim)
 
     def waits(self, ready: int) -> bool:
         """Return False: no warp waits while a collector is free."""
@@ -213,27 +271,38 @@ class Boc(Collector):
         for waiting in self.windows[collector].fill(collected.entries[slot], value, metadata):
             waiting.missing -= 1
         self._changed |= 1 << collector
+        self._delivered |= 1 << collector
         self._delivers.emit(collector, slot)
 
     def dispatch(self, cycle: int, pipelines: Units) -> bool:
-        """Dispatch uops to the units that are free. Each of these chooses, by rotating priority, a collector
-        with a complete uop for it; of several units that choose one collector the last in the order of
-        `Unit` takes its uop, the others nothing. Returns whether a unit refused one."""
+        """Dispatch the uops that units have chosen and that are free, as far as the collectors' reads allow.
+        Returns whether a unit refused one."""
         refused = False
-        taken = 0  # collectors that a uop leaves
-        units = self.any_ready
+        reading = self._reading  # collectors that read for somebody
+        units = self._choosing
         while units:
             unit = units.bit_length() - 1
             units ^= 1 << unit
+            chosen = self._chosen[unit]
+            assert chosen is not None
+            if not chosen.collected.complete:
+                self._chosen[unit] = None
+                self._dropped.append(chosen.collected)
+                if pipelines.accepts(unit, cycle):
+                    reading |= 1 << chosen.warp
+                continue
             if not pipelines.accepts(unit, cycle):
                 refused = True
                 continue
-            warp = first_from(self.ready[unit], self._pointers[unit])
-            if taken >> warp & 1:
+            warp = chosen.warp
+            if reading >> warp & 1:
                 continue
-            taken |= 1 << warp
-            self._pointers[unit] = (warp + 1) % self._warps
-            collected = self._oldest_complete(warp, unit)
+            reading |= 1 << warp
+            chosen.reads -= 1
+            if chosen.reads:
+                continue
+            self._chosen[unit] = None
+            collected = chosen.collected
             self._gone.append((warp, collected))
             uop = collected.uop
             uop.operands = [entry.value for entry in collected.entries]
@@ -241,41 +310,74 @@ class Boc(Collector):
             pipelines.dispatch(uop, warp, cycle)
         return refused
 
+    def _choose(self) -> None:
+        """Let each unit that has no uop choose one for the next cycle."""
+        for unit, ready in enumerate(self.ready):
+            if ready and self._chosen[unit] is None:
+                warp = first_from(ready, self._pointers[unit])
+                self._pointers[unit] = (warp + 1) % self._warps
+                self._take(warp, self._oldest_complete(warp, unit))
+        warp = self._allocated
+        if warp >= 0:
+            collected = self._collected[warp][-1]
+            unit = collected.uop.unit
+            if self._chosen[unit] is None and (
+                unit != _LSU or all(other.uop.unit != _LSU for other in self._collected[warp][:-1])
+            ):
+                self._take(warp, collected)
+        for collected in self._dropped:
+            collected.chosen = False
+            self._changed |= 1 << collected.uop.warp
+        self._dropped.clear()
+
+    def _take(self, warp: int, collected: Collected) -> None:
+        """Note that its unit has chosen a uop."""
+        collected.chosen = True
+        self._chosen[collected.uop.unit] = Chosen(warp, collected)
+        self._changed |= 1 << warp
+
     def _oldest_complete(self, warp: int, unit: int) -> Collected:
         """Return the first uop of a collector, in program order, that is for this unit and whose operands
         have all arrived."""
         return next(
             collected
             for collected in self._collected[warp]
-            if collected.complete and collected.uop.unit == unit
+            if collected.complete and not collected.chosen and collected.uop.unit == unit
         )
 
     def next_cycle(self, cycle: int, pipelines: Units) -> int:
-        """Return the next cycle after `cycle` in which a complete uop finds its unit free."""
+        """Return the next cycle after `cycle` in which a unit takes, chooses or lets go of a uop."""
         best = NEVER
-        units = self.any_ready
+        for unit, ready in enumerate(self.ready):
+            if ready and self._chosen[unit] is None:
+                return cycle + 1
+        units = self._choosing
         while units:
             unit = (units & -units).bit_length() - 1
             units &= units - 1
+            chosen = self._chosen[unit]
+            if chosen is not None and not chosen.collected.complete:
+                return cycle + 1
             best = min(best, pipelines.next_cycle(unit, cycle))
         return best
 
     # --- Results and write-back.
 
     def claim(self, offers: list[tuple[int, TraceUop, int]]) -> tuple[int, int]:
-        """Choose one result per collector and cycle. Returns two masks of units: those that wait for the
-        port, and those that need no bank."""
-        held = absorbed = taken = 0
+        """Choose one result a cycle. Returns two masks of units: those that wait for their turn, and those
+        that need no bank."""
+        held = absorbed = 0
+        taken = len(self._late) == BOC_RESULTS
         self._choose_offer()
         for unit, uop, register in offers:
             entry = self.windows[uop.warp].expecting(register)
             if entry is None:
                 continue
-            if taken >> uop.warp & 1:
+            if taken:
                 held |= 1 << unit
                 self._probe.emit("port_wait", unit, uop.warp)
                 continue
-            taken |= 1 << uop.warp
+            taken = True
             entry.claimed = True
             self._claims[unit] = entry
             if not self.write_through:
@@ -283,25 +385,35 @@ class Boc(Collector):
         return held, absorbed
 
     def result(self, unit: int, uop: TraceUop, register: int, value: Value) -> None:
-        """Keep a unit's result that is written in this cycle."""
+        """Take a unit's result for its entry."""
         entry = self._claims.get(unit)
         if entry is None:
             return
-        self.windows[uop.warp].write(entry, uop.lane_mask, value)
+        self._came = Late(uop.warp, entry, uop.lane_mask, value)
         if self._offer is not None and self._offer[1] is entry:
             self._fresh = True
         self._changed |= 1 << uop.warp
         self._writes.emit(uop.warp, uop.warp, uop.seq, register)
 
     def _choose_offer(self) -> None:
-        """Choose the value that the bus carries in this cycle."""
-        self._offer = None
-        if self._leaving:
-            warp = first_from(self._leaving, self._bus)
-            entry = self.windows[warp].leaving()
+        """Find out whether the bus carries the value chosen for it, and choose the next one."""
+        leaving, besides = self._leaving, None
+        if self._victim is not None:
+            warp, besides = self._victim
+            window = self.windows[warp]
+            self._reading = 0 if self._read_out else 1 << warp
+            self._stays = window.leaves(besides)
+            if self._stays:
+                assert besides.value is not None
+                if self._read_out:
+                    self._offer = warp, besides, besides.value
+                if window.leaving(besides) is None:
+                    leaving &= ~(1 << warp)
+        if leaving:
+            warp = first_from(leaving, self._bus)
+            entry = self.windows[warp].leaving(besides)
             assert entry is not None
-            assert entry.value is not None
-            self._offer = warp, entry, entry.value
+            self._next_victim = warp, entry
 
     @property
     def evicted(self) -> tuple[int, int, Value] | None:
@@ -316,7 +428,6 @@ class Boc(Collector):
         cycle was not written with it."""
         assert self._offer is not None
         self._taken = True
-        self._bus = (self._offer[0] + 1) % self._warps
 
     def contents(self) -> list[Shelf]:
         """Window of every warp: its valid entries."""
@@ -341,9 +452,22 @@ class Boc(Collector):
         on."""
         if self._resized:
             self._report_sizes()
+        written = self._write_late()
+        changed = self._changed
+        while changed:
+            bit = changed & -changed
+            changed ^= bit
+            self._show(bit.bit_length() - 1, bit)
+        self._choose()
         if self._waiting or self._allocated >= 0:
             self._insert_one()
             self._allocated = -1
+        if written is not None:
+            written.entry.users -= 1
+        if self._came is not None:
+            self._late.append(self._came)
+            self.windows[self._came.warp].expect_write(self._came.entry)
+            self._came = None
         for warp, collected in self._gone:
             self._collected[warp].remove(collected)
             self._tags[warp][collected.tag] = None
@@ -359,8 +483,17 @@ class Boc(Collector):
             warp, entry, _ = self._offer
             entry.dirty = self._fresh
             self._changed |= 1 << warp
-        self._offer = None
+        if self._taken or not self._stays:
+            self._victim = self._next_victim
+            self._read_out = False
+            if self._victim is not None:
+                self._bus = (self._victim[0] + 1) % self._warps
+        else:
+            self._read_out = True
+        self._reading, self._stays = 0, False
+        self._offer = self._next_victim = None
         self._fresh = self._taken = False
+        self._choosing = sum(1 << unit for unit, chosen in enumerate(self._chosen) if chosen is not None)
         changed = self._changed
         self._changed = 0
         while changed:
@@ -368,6 +501,18 @@ class Boc(Collector):
             changed ^= bit
             self._update(bit.bit_length() - 1, bit)
         return sum(map(len, self._collected))
+
+    def _write_late(self) -> Late | None:
+        """Write the first of the results that wait, unless an operand arrives at its collector."""
+        delivered, self._delivered = self._delivered, 0
+        if not self._late or delivered >> self._late[0].warp & 1:
+            return None
+        late = self._late.pop(0)
+        self._changed |= 1 << late.warp
+        last = all(other.entry is not late.entry for other in self._late)
+        for collected in self.windows[late.warp].write(late.entry, late.mask, late.value, last):
+            collected.missing -= 1
+        return late
 
     def _update(self, warp: int, bit: int) -> None:
         """Recompute the per-warp masks of a collector."""
@@ -378,22 +523,29 @@ class Boc(Collector):
         self.may_slide = self.may_slide & ~bit if waits else self.may_slide | bit
         self.may_issue = self.may_issue | bit if room else self.may_issue & ~bit
         self._leaving = self._leaving | bit if window.leaving() is not None else self._leaving & ~bit
-        for unit in range(len(Unit)):
-            self.ready[unit] &= ~bit
-        overtakes = False  # a memory uop would pass one that is not complete
-        for candidate in collected:
-            unit = candidate.uop.unit
-            if candidate.complete and not (overtakes and unit == _LSU):
-                self.ready[unit] |= bit
-            elif unit == _LSU:
-                overtakes = True
-        self.any_ready = sum(1 << unit for unit, mask in enumerate(self.ready) if mask)
+        self._show(warp, bit)
+        self.any_ready = self._choosing | sum(1 << unit for unit, mask in enumerate(self.ready) if mask)
         used = window.used
         self.holds = self.holds | bit if used else self.holds & ~bit
         if used != self._used[warp]:
             self._used[warp] = used
             if self._probe.sink is not None:
                 self._resized |= bit
+
+    def _show(self, warp: int, bit: int) -> None:
+        """Recompute for which units a collector has a complete uop that no unit has chosen yet."""
+        collected = self._collected[warp]
+        for unit in range(len(Unit)):
+            self.ready[unit] &= ~bit
+        overtakes = False  # a memory uop would pass one that is not complete
+        for candidate in collected:
+            unit = candidate.uop.unit
+            if candidate.chosen:
+                continue
+            if candidate.complete and not (overtakes and unit == _LSU):
+                self.ready[unit] |= bit
+            elif unit == _LSU:
+                overtakes = True
 
     def _report_sizes(self) -> None:
         """Report the collectors whose number of used entries has changed at the last clock edge."""

@@ -27,8 +27,8 @@ class Entry:
     idle : uops of the warp since the last access (0: the youngest uop accessed it); `window` stands for more,
         too.
     age : uops collected since the entry was taken, the one that took it included, up to `OLDEST`.
-    users : uops in collection that read it.
-    claimed : a result is written into it in this cycle, if it is written at all.
+    users : uops in collection that read it, and results that wait to be written into it.
+    claimed : a result is taken for it in this cycle, if it is taken at all.
     """
 
     __slots__ = (
@@ -71,14 +71,15 @@ class Entry:
 
 @dataclass(eq=False)
 class Collected:
-    """Uop in collection: its sources' entries in slot order, the number of those not filled, and whether it
-    has been inserted."""
+    """Uop in collection: its sources' entries in slot order, the number of those not filled, whether it has
+    been inserted, and whether a unit has chosen it."""
 
     uop: TraceUop
     tag: int
     entries: list[Entry] = field(default_factory=list)
     missing: int = 0
     inserted: bool = False
+    chosen: bool = False
 
     @property
     def complete(self) -> bool:
@@ -123,7 +124,6 @@ class Window:
     def clear(self) -> None:
         """Drop all entries, since a new warp starts."""
         for entry in self.entries:
-            assert not entry.users, "a warp starts while a uop of the one before is in collection"
             entry.valid = entry.dirty = entry.reserved = False
 
     # --- States of an entry. All of them are functions of its registers.
@@ -140,14 +140,16 @@ class Window:
         """Return whether a uop that names the entry's register uses the entry."""
         return entry.valid and (not self._passed(entry) or entry.users > 0 or self._owed(entry))
 
-    def leaving(self) -> Entry | None:
-        """Return the entry that is written back next: the first one that has left the window dirty."""
+    def leaving(self, besides: Entry | None = None) -> Entry | None:
+        """Return the entry that is written back next: the first one, but for `besides`, that has left the
+        window dirty."""
         for entry in self.entries:
-            if self._leaves(entry):
+            if entry is not besides and self.leaves(entry):
                 return entry
         return None
 
-    def _leaves(self, entry: Entry) -> bool:
+    def leaves(self, entry: Entry) -> bool:
+        """Return whether the entry has left the window dirty, and the banks must get its value."""
         return entry.valid and self._owed(entry) and self._passed(entry) and not entry.users
 
     @property
@@ -208,7 +210,7 @@ class Window:
         """Return the oldest entry that may be evicted before its time, if those that leave anyway are too
         few."""
         movable = [entry for entry in self.entries if entry.valid and not entry.users and entry not in hits]
-        if sum(self._leaves(entry) for entry in movable) >= short:
+        if sum(self.leaves(entry) for entry in movable) >= short:
             return None
         inside = [entry for entry in movable if not self._passed(entry) and not entry.claimed]
         return max(inside, key=lambda entry: (entry.age, -entry.number), default=None)
@@ -297,24 +299,23 @@ class Window:
         """Return the entry that a result of the register goes into: the one reserved for it, if it has not
         left."""
         for entry in self.entries:
-            if (
-                entry.register == register
-                and entry.valid
-                and entry.reserved
-                and (not self._passed(entry) or self._owed(entry))
-            ):
+            if entry.register == register and entry.reserved and self._present(entry):
                 return entry
         return None
 
-    def write(self, entry: Entry, mask: int, value: Value) -> None:
-        """Write a result into an entry."""
-        if mask == self._every_lane:
-            entry.value = value
-        else:
-            assert entry.filled
-            assert entry.value is not None
-            entry.value = merge(entry.value, value, mask)
-        entry.metadata = EMPTY
-        entry.filled = True
-        entry.reserved = False
+    def expect_write(self, entry: Entry) -> None:
+        """Note that a result is on its way into the entry, which it uses until it is written."""
+        entry.reserved = entry.filled = False
+        entry.users += 1
         entry.dirty = not self._write_through
+
+    def write(self, entry: Entry, mask: int, value: Value, last: bool = True) -> list[Collected]:
+        """Write a result into an entry; `last`: no other waits for it. Returns the uops that waited for
+        it."""
+        if mask != self._every_lane:
+            assert entry.value is not None
+            value = merge(entry.value, value, mask)
+        if not last:
+            entry.value = value
+            return []
+        return self.fill(entry, value)

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_, or_
+from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.parameters import SmConfig, bits
+from warpbank.arch.parameters import BOC_READS, SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES, MOVE
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.collector.boc_dispatch import dispatch
-from warpbank.hdl.collector.boc_results import claim, write_back
-from warpbank.hdl.collector.boc_values import Values
+from warpbank.hdl.collector.boc_dispatch import STEPS, Uops, dispatch
+from warpbank.hdl.collector.boc_results import Bus, claim, write_back
+from warpbank.hdl.collector.boc_values import Late, Values
 from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
 from warpbank.hdl.collector.window import Entries, Inserter, counted
 from warpbank.hdl.interfaces import (
@@ -101,9 +102,14 @@ class Boc(wiring.Component):
     evicted : Out(evicted_stream), one with write-back. Result interface: a dirty value that leaves; from
         registers.
     ready, idle, sthld : In. They do not matter to a BOC.
-    operands : Out(32 per lane) per collector and slot. Operands of the uop that leaves the collector.
+    operands : Out(32 per lane) per collector and read port. Operands of the uop for which the collector
+        reads: port p shows that of source slot `BOC_READS` x `step` + p. The unit keeps those of the reads
+        before the last.
+    reads : Out(1) per collector. It reads operands for a unit in this cycle.
+    serves : Out(1) per unit. The collector of its uop reads for it in this cycle.
+    step : Out(bits(reads)) per collector. Number of that read; the uop leaves with its last one.
     offered : Out(bits(entries)) per collector. Number of that uop among those in collection.
-    kept : Out(kept_metadata_layout) per collector and slot, if `parts`. Metadata of `operands`.
+    kept : Out(kept_metadata_layout) per collector and slot, if `parts`. Metadata of all its operands.
     events : Out(Events), if `probe`. Events of the collectors.
 
     Latency: inserted in t (the cycle of issue, if nothing waits), a uop that finds all it needs can be
@@ -127,6 +133,9 @@ class Boc(wiring.Component):
     first: Signal
     keep: list[WriteBackInterface]
     operands: list[list[Signal]]
+    reads: list[Signal]
+    serves: list[Signal]
+    step: list[Signal]
     offered: list[Signal]
     evicted: list[stream.Interface]
     ready: Signal
@@ -178,7 +187,10 @@ class Boc(wiring.Component):
             "sthld": In(0),
             "evicted": Out(evicted_stream(config)).array(int(self._evicts)),
             "keep": Out(WriteBack(config)).array(UNITS),
-            "operands": Out(config.value_width).array(core.warps, core.collector.slots),
+            "operands": Out(config.value_width).array(core.warps, BOC_READS),
+            "reads": Out(1).array(core.warps),
+            "serves": Out(1).array(UNITS),
+            "step": Out(range(STEPS)).array(core.warps),
             "offered": Out(bits(self.entries(config))).array(core.warps),
             **metadata_ports(config, parts),
         }
@@ -255,21 +267,59 @@ class Boc(wiring.Component):
         self._pinned = [
             Signal(entries, name=f"pinned_{warp}") for warp in warps
         ]  # entries that inserted uops read
-        self._wrote: list[Value] = [Const(0, entries)] * len(
-            warps
-        )  # entries whose values a bank takes in this cycle
+        self._lasts = [
+            [Signal(range(STEPS), name=f"last_{warp}_{tag}", reset_less=True) for tag in range(window)]
+            for warp in warps
+        ]  # reads of a uop's operands before its last one
+        self._taken, self._completes = (
+            [Signal(window, name=f"{name}_{warp}") for warp in warps] for name in ("taken", "completes")
+        )  # uops that a unit has chosen; complete at the end of the cycle, insertion in it left out
+        self._wrote: list[Signal] = [Signal(entries, name=f"wrote_{warp}") for warp in warps]
         self._values = [Values(m, self._config, entries, str(warp)) for warp in warps]
+        self._rows: list[Signal] = []  # places of the operands of the uop that leaves
+        self._late = Late(m, self._config, len(warps), entries)
         self._choose(m)
-        self._claims = claim(m, self._config, self._state, self.result, self.first, self.keep, self._evicts)
+        self._claim = claim(
+            m,
+            self._config,
+            self._state,
+            self._pinned,
+            self.result,
+            self.first,
+            self.keep,
+            self._evicts,
+            self._late.full,
+        )
+        self._late.take(m, self._claim.entries, self._claim.write, self.deliver)
+        self._written = [self._late.written(m, warp) for warp in warps]
         self._deliver(m)
         self._insert(m)
+        self._bus: Bus | None = None
         for evicted in self.evicted:
-            self._wrote = write_back(m, evicted, self._state, self._pinned, self._values)
-        self._goes = dispatch(
-            m, self._config, self, self._busy, self._complete, self._kinds, self._tag, self._from_tag
+            shown = [values.values[0] for values in self._values]
+            self._bus = write_back(m, evicted, self._state, self._pinned, shown)
+            self._wrote = self._bus.wrote
+        allocated = [
+            decode(m, self._tag[warp], self._issues[warp], window, f"allocated_{warp}") for warp in warps
+        ]
+        uops = Uops(
+            self._busy,
+            self._complete,
+            self._completes,
+            self._taken,
+            self._kinds,
+            self._lasts,
+            allocated,
+            self._tag,
+            self._from_tag,
         )
+        rows = [
+            [read_at(m, places, Const(tag, bits(window))) for tag in range(window)] for places in self._places
+        ]
+        blocked = Const(0, len(warps)) if self._bus is None else self._bus.reads
+        self._units, self._goes = dispatch(m, self._config, self, uops, rows, blocked)
         for warp in warps:
-            self._collector(m, warp, self._goes[warp].one_hot)
+            self._collector(m, warp, allocated[warp], self._goes[warp].gone, rows[warp])
         if self._probe:
             self._events(m)
         return m
@@ -357,14 +407,16 @@ class Boc(wiring.Component):
         finds, and request what is not in the window."""
         self._inserters: list[Inserter] = []
         self._done = Signal(self._warps, name="done")
-        for warp, (state, uop, claimed) in enumerate(zip(self._state, self._uop, self._claims, strict=True)):
+        for warp, (state, uop, claimed) in enumerate(
+            zip(self._state, self._uop, self._claim.entries, strict=True)
+        ):
             unit = m.submodules[f"inserter_{warp}"] = Inserter(self._config)
             self._inserters.append(unit)
             m.d.comb += [
                 *(getattr(unit, name).eq(getattr(state, name)) for name in _STATE),
                 unit.pinned.eq(self._pinned[warp]),
-                unit.claimed.eq(claimed.entry),
-                unit.filled.eq(state.filled | claimed.arrived | self._delivered[warp]),
+                unit.claimed.eq(claimed),
+                unit.filled.eq(state.filled | self._written[warp] | self._delivered[warp]),
                 *(port.eq(register) for port, register in zip(unit.registers, state.registers, strict=True)),
                 *(port.eq(plane) for port, plane in zip(unit.age, state.age, strict=True)),
                 *(getattr(unit, name).eq(getattr(uop, name)) for name in _UOP),
@@ -396,7 +448,7 @@ class Boc(wiring.Component):
 
     # --- One collector.
 
-    def _collector(self, m: Module, warp: int, gone: Value) -> None:
+    def _collector(self, m: Module, warp: int, allocated: Signal, gone: Value, rows: Sequence[Value]) -> None:
         """Update the state of one collector by issue, insertion, operands, results and write-back."""
         unit, state, done = self._inserters[warp], self._state[warp], self._done[warp]
         slid, moves = (Signal(name=f"{name}_{warp}") for name in ("slides", "moves"))
@@ -404,10 +456,10 @@ class Boc(wiring.Component):
             slid.eq(self.slide & (self.issue.payload.warp == warp)),
             moves.eq(done & ~unit.still | slid),
         ]
-        self._uops_of(m, warp, gone)
+        self._uops_of(m, warp, allocated, gone)
 
-        arrived, taken = self._claims[warp].arrived, Mux(done, unit.taken, 0)
-        self._values_of(m, warp, arrived | taken)
+        arrived, taken = self._claim.arrived[warp], Mux(done, unit.taken, 0)
+        self._values_of(m, warp, arrived | taken, rows)
         wrote, squeezed = self._wrote[warp], Mux(self._chosen[warp], unit.squeezed, 0)
         present = state.valid & (~state.passed | self._pinned[warp] | state.owed)
         dropped = Mux(moves, state.valid & ~present, 0)
@@ -427,7 +479,7 @@ class Boc(wiring.Component):
             state.reserved.eq(
                 Mux(starts, 0, state.reserved & ~taken & ~arrived | Mux(done, unit.expected, 0))
             ),
-            state.filled.eq(unit.filled & ~taken),
+            state.filled.eq(unit.filled & ~taken & ~arrived),
             state.keep.eq(
                 state.keep & ~Mux(done, unit.keep_clear, 0)
                 | Mux(done, unit.keep_set, 0)
@@ -452,11 +504,10 @@ class Boc(wiring.Component):
         if self._probe:
             self._collector_events(m, warp, present)
 
-    def _uops_of(self, m: Module, warp: int, gone: Value) -> None:
+    def _uops_of(self, m: Module, warp: int, allocated: Signal, gone: Value) -> None:
         """Update the uops in one collector by issue, insertion, operands and dispatch."""
         unit, uop, done, window = self._inserters[warp], self._uop[warp], self._done[warp], self._window
         busy, inserted, tag_ = self._busy[warp], self._inserted[warp], self._tag[warp]
-        allocated = decode(m, tag_, self._issues[warp], window, f"allocated_{warp}")
         into = decode(m, uop.tag, done, window, f"into_{warp}")
         write_at(m, self._places[warp], uop.tag, Cat(*unit.places), done)
         m.d.sync += [
@@ -475,33 +526,30 @@ class Boc(wiring.Component):
             with m.If(into[tag]):
                 m.d.sync += uses.eq(unit.uses)
             pinned.append(Mux(stay[tag], uses, 0))
-            m.d.sync += self._complete[warp][tag].eq(
-                Mux(into[tag], unit.complete, stay[tag] & ~(uses & ~unit.filled).any())
-            )
-        m.d.sync += self._pinned[warp].eq(reduce(or_, pinned) | Mux(done, unit.uses, 0))
+            there = ~(uses & ~unit.filled).any()
+            m.d.comb += self._completes[warp][tag].eq(busy[tag] & inserted[tag] & there)
+            m.d.sync += self._complete[warp][tag].eq(Mux(into[tag], unit.complete, stay[tag] & there))
+        m.d.sync += [
+            self._pinned[warp].eq(reduce(or_, pinned) | Mux(done, unit.uses, 0) | self._late.waits(warp)),
+            self._taken[warp].eq(self._goes[warp].taken),
+        ]
 
-    def _values_of(self, m: Module, warp: int, changed: Value) -> None:
+    def _values_of(self, m: Module, warp: int, changed: Value, rows: Sequence[Value]) -> None:
         """Write operands and results into a collector, and show the operands of the uop that leaves it."""
-        config, delivery, claimed, values = (
-            self._config,
-            self.deliver[warp],
-            self._claims[warp],
-            self._values[warp],
-        )
-        values.write_operand(m, self._place[warp], delivery.value, delivery.valid)
-        values.write_result(m, claimed.entry, claimed.write)
+        config, departure, values, late = self._config, self._goes[warp], self._values[warp], self._late
+        values.write(m, self._place[warp], self.deliver[warp], late.first, late.goes & late.first.warp[warp])
         width = self.place_width(config)
         row = Signal(width * MAX_SOURCES, name=f"row_offered_{warp}")
-        m.d.comb += row.eq(
-            pick(
-                self._goes[warp].one_hot, [read_at(m, self._places[warp], tag) for tag in range(self._window)]
-            )
-        )
+        m.d.comb += row.eq(pick(departure.tag, rows))
+        self._rows.append(row)
         wanted = [row.word_select(slot, width) for slot in range(config.sub_core.collector.slots)]
-        m.d.comb += [
-            operand.eq(values.at(m, place))
-            for operand, place in zip(self.operands[warp], wanted, strict=True)
-        ]
+        bus = self._bus
+        for port, (place, value) in enumerate(zip(values.places, values.values, strict=True)):
+            own: Value = departure.places[port]
+            if bus is not None and not port:
+                own = Mux(bus.reads[warp], bus.place, own)
+            m.d.comb += [place.eq(own), self.operands[warp][port].eq(value)]
+        m.d.comb += [self.reads[warp].eq(departure.tag.any()), self.step[warp].eq(departure.step)]
         if self._note_parts:
             kept = keep_metadata(
                 m,
@@ -515,15 +563,29 @@ class Boc(wiring.Component):
             )
             m.d.comb += [port.as_value().eq(note) for port, note in zip(self.kept[warp], kept, strict=True)]
 
+    def shown(self, unit: int, slot: int) -> tuple[Value, Value]:
+        """Return when the collector of a unit's uop shows the operand of a source slot, and the operand."""
+        number = self.dispatch[unit].payload.collector
+        now = self.serves[unit] & (Array(self.step)[number] == slot // BOC_READS)
+        return now, Array(ports[slot % BOC_READS] for ports in self.operands)[number]
+
+    def dispatched(self, context: Any, collector: int) -> list[int]:
+        """Return the operands of the uop that leaves a collector in this cycle, of all source slots, for a
+        testbench in Amaranth's simulator."""
+        width, values = self.place_width(self._config), self._values[collector].memory.data
+        row = context.get(self._rows[collector])
+        places = [row >> slot * width & (1 << width) - 1 for slot in range(MAX_SOURCES)]
+        return [context.get(values[place]) if place < self._entries else 0 for place in places]
+
     # --- Events.
 
     def _collector_events(self, m: Module, warp: int, present: Value) -> None:
-        events, keep, delivery = self.events, self._claims[warp].write, self.deliver[warp]
+        events, keep, delivery = self.events, self._claim.write, self.deliver[warp]
         emit(m, events.deliver[warp], delivery.valid, collector=warp, slot=delivery.slot)
         emit(
             m,
             events.collector_write[warp],
-            keep.valid,
+            self._claim.arrived[warp].any(),
             collector=warp,
             warp=keep.warp,
             seq=keep.seq,

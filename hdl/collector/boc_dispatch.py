@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
 
-from warpbank.arch.parameters import SmConfig
+from warpbank.arch.parameters import BOC_READS, SmConfig
 from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import AlwaysInterface, ReadDoneInterface
 from warpbank.hdl.layouts import UNITS, dispatch_layout
-from warpbank.hdl.round_robin import Choice, pick, soonest
+from warpbank.hdl.round_robin import Choice, encode, pick, soonest
 from warpbank.hdl.typed import Record, record
+
+#: Reads that a uop's operands take at most.
+STEPS = -(-MAX_SOURCES // BOC_READS)
 
 
 class DispatchPorts(Protocol):
@@ -28,99 +32,271 @@ class DispatchPorts(Protocol):
     refused: Signal
     offered: list[Signal]
     read_done: list[ReadDoneInterface]
+    serves: list[Signal]
+
+
+@dataclass(frozen=True)
+class Uops:
+    """State of the uops in collection, per warp; masks of tags.
+
+    Parameters
+    ----------
+    busy : uops in collection.
+    complete : those whose operands are there, at the clock edge.
+    completes : those whose operands are there at the end of this cycle, insertion in it left out.
+    taken : those that a unit has chosen.
+    kinds : per tag the uop's unit, one bit of each.
+    lasts : per tag the reads of its operands before the last one.
+    allocated : the tag of the uop that issues.
+    tags, from_tag : the tag of the warp's next uop, behind which its uops stand in program order, and the
+        mask of that tag and those above it.
+    """
+
+    busy: Sequence[Signal]
+    complete: Sequence[Signal]
+    completes: Sequence[Signal]
+    taken: Sequence[Signal]
+    kinds: Sequence[Sequence[Signal]]
+    lasts: Sequence[Sequence[Signal]]
+    allocated: Sequence[Signal]
+    tags: Sequence[Signal]
+    from_tag: Sequence[Signal]
+
+
+class Chosen:
+    """Uop that a unit has chosen, and what the collector has read for it.
+
+    Parameters
+    ----------
+    warps, window : collectors, and uops in each.
+    name : of the signals.
+
+    Attributes
+    ----------
+    valid : the unit has one.
+    warp, tag : masks: its collector, and its tag in it.
+    entry : mask: the uop among those of all collectors.
+    number : of the collector.
+    step : reads done; `last`, those before the one with which it is dispatched.
+    """
+
+    def __init__(self, warps: int, window: int, name: str) -> None:
+        self.valid = Signal(name=f"chosen_{name}")
+        self.warp = Signal(warps, name=f"chosen_warp_{name}")
+        self.tag = Signal(window, name=f"chosen_tag_{name}", reset_less=True)
+        self.entry = Signal(warps * window, name=f"chosen_entry_{name}", reset_less=True)
+        self.number = Signal(range(warps), name=f"chosen_number_{name}", reset_less=True)
+        self.step, self.last = (Signal(range(STEPS), name=f"{kind}_{name}") for kind in ("step", "last"))
+
+    def of(self, masks: Sequence[Value]) -> Value:
+        """Bit of the uop in masks of tags, one per warp."""
+        return (self.entry & Cat(masks)).any()
+
+
+@dataclass(frozen=True)
+class Departure:
+    """Reads and departure of a collector in this cycle.
+
+    Parameters
+    ----------
+    tag : mask: the uop that it reads operands of.
+    step : number of that read.
+    places : entry that each read port reads.
+    gone : mask: the uop that leaves.
+    taken : mask: uops that a unit has chosen, in the next cycle.
+    """
+
+    tag: Signal
+    step: Signal
+    places: list[Signal]
+    gone: Signal
+    taken: Signal
 
 
 def dispatch(
     m: Module,
     config: SmConfig,
     boc: DispatchPorts,
-    busy: Sequence[Signal],
-    complete: Sequence[Signal],
-    kinds: Sequence[Sequence[Signal]],
-    tags: Sequence[Signal],
-    from_tag: Sequence[Signal],
-) -> list[Choice]:
-    """Dispatch uops to the units that are free, one from a collector and cycle. BOW, section IV-A.
+    uops: Uops,
+    places: Sequence[Sequence[Value]],
+    blocked: Value,
+) -> tuple[list[Chosen], list[Departure]]:
+    """Dispatch uops to the units, one from a collector and cycle. BOW, section IV-A.
 
-    Each unit chooses, by rotating priority, a collector with a complete uop for it. Of several free units
-    that choose one collector the last in the order of `Unit` takes its uop, the oldest of those for it; the
-    others take nothing. All units choose at once. Memory uops of a warp leave in program order.
+    Each unit chooses one cycle ahead: by rotating priority a collector that has a complete uop for it at the
+    end of the cycle, and of these uops the oldest; else the uop that issues, if that is for it. A unit that
+    is free reads its uop's operands, and takes the uop with the last of them. A collector reads for the last
+    in the order of `Unit` of those units. Memory uops of a warp leave in program order.
 
     Parameters
     ----------
     boc : `warpbank.hdl.collector.boc.Boc`, whose ports `dispatch`, `refused`, `offered` and `read_done` are
         driven here.
-    busy, complete : per warp its uops in collection, and those of them whose operands are there, by tag.
-    kinds : per warp and tag the uop's unit, one bit of each.
-    tags, from_tag : per warp the tag of its next uop, behind which its uops stand in program order, and the
-        mask of that tag and those above it.
+    uops : the uops in collection.
+    places : per warp and tag, the numbers of the entries of the uop's operands, one behind the other.
+    blocked : mask of collectors that read for somebody else.
 
-    Returns per warp the tag of the uop that goes; `any` and `one_hot` are 0 if none does.
+    Returns what each unit has chosen, and what each collector does.
     """
-    warps, window = range(len(complete)), len(complete[0])
+    warps, window = range(len(uops.busy)), len(uops.busy[0])
     layout = data.StructLayout(
         {name: field.shape for name, field in dispatch_layout(config) if name != "collector"}
     )
-    uops = m.submodules.uops = Memory(shape=layout, depth=len(warps) * window, init=[])
-    write_at(m, uops, boc.entry, _kept(m, boc.issue.payload, layout), boc.issue.valid)
-    ready = []
-    for warp in warps:
-        masks: list[Value] = [Cat(kind[unit] for kind in kinds[warp]) for unit in range(UNITS)]
-        first = soonest(m, busy[warp] & masks[Unit.LSU], tags[warp], f"memory_{warp}", from_tag[warp])
-        masks[Unit.LSU] = first.one_hot
-        ready.append([Signal(window, name=f"of_{Unit(unit).name.lower()}_{warp}") for unit in range(UNITS)])
-        m.d.comb += [of.eq(complete[warp] & mask) for of, mask in zip(ready[warp], masks, strict=True)]
-    choices = []
-    for unit, port in enumerate(boc.dispatch):
-        mask = Signal(len(warps), name=f"for_{Unit(unit).name.lower()}")
-        pointer = Signal(warps, name=f"pointer_{unit}")
-        m.d.comb += mask.eq(Cat(of_unit[unit].any() for of_unit in ready))
-        choices.append(soonest(m, mask, pointer, f"unit_{unit}"))
-        with m.If(port.valid & port.ready):
-            m.d.sync += pointer.eq(choices[unit].after)
+    rows = m.submodules.uops = Memory(shape=layout, depth=len(warps) * window, init=[])
+    write_at(m, rows, boc.entry, _kept(m, boc.issue.payload, layout), boc.issue.valid)
+    chosen = [Chosen(len(warps), window, str(unit)) for unit in range(UNITS)]
+    accepts = [one.valid & port.ready for one, port in zip(chosen, boc.dispatch, strict=True)]
+    complete = [Signal(name=f"is_complete_{unit}") for unit in range(UNITS)]
+    m.d.comb += [here.eq(one.of(uops.complete)) for here, one in zip(complete, chosen, strict=True)]
     m.d.comb += boc.refused.eq(
-        Cat(choice.any & ~port.ready for choice, port in zip(choices, boc.dispatch, strict=True)).any()
+        Cat(
+            one.valid & here & ~port.ready
+            for one, here, port in zip(chosen, complete, boc.dispatch, strict=True)
+        ).any()
     )
-    wins = _winners(m, choices, [port.ready for port in boc.dispatch])
-    goes, held = [], []
-    for warp, of_unit in enumerate(ready):
-        candidates = Signal(window, name=f"candidates_{warp}")
-        m.d.comb += candidates.eq(
-            pick(Cat(win[warp] & port.ready for win, port in zip(wins, boc.dispatch, strict=True)), of_unit)
-        )
-        goes.append(soonest(m, candidates, tags[warp], f"goes_{warp}", from_tag[warp]))
+    wins = _winners(m, chosen, accepts, blocked)
+    leaves, free = [], []
+    for unit, (one, win, here, port) in enumerate(zip(chosen, wins, complete, boc.dispatch, strict=True)):
+        m.d.comb += [
+            port.valid.eq(win.any() & here & (one.step == one.last)),
+            port.payload.collector.eq(one.number),
+        ]
+        leaves.append(port.valid & port.ready)
+        free.append(Signal(name=f"chooses_{unit}"))
+        m.d.comb += free[unit].eq(~one.valid | ~here | leaves[unit])
+        m.d.comb += boc.serves[unit].eq(win.any() & accepts[unit])
+        with m.If(boc.serves[unit]):
+            m.d.sync += one.step.eq(one.step + 1)
+    taken = _choose(m, config, boc, uops, chosen, free)
+    # Each unit looks up where its operands are; who may read is found out meanwhile.
+    width = len(places[0][0]) // MAX_SOURCES
+    shown = []
+    for unit, one in enumerate(chosen):
+        row = Signal(width * MAX_SOURCES, name=f"places_for_{unit}")
+        m.d.comb += row.eq(pick(one.entry, [own for of_warp in places for own in of_warp]))
+        slots = [row.word_select(slot, width) for slot in range(MAX_SOURCES)]
+        shown.append([Array(slots[port::BOC_READS])[one.step] for port in range(BOC_READS)])
+    found, held = [], []
+    for warp in warps:
+        tag, gone = (Signal(window, name=f"{name}_{warp}") for name in ("reads", "gone"))
+        step, after = Signal(range(STEPS), name=f"step_of_{warp}"), Signal(window, name=f"taken_next_{warp}")
+        reads = Cat(win[warp] & accept for win, accept in zip(wins, accepts, strict=True))
+        done = Cat(win[warp] & left for win, left in zip(wins, leaves, strict=True))
+        loses = Cat(one.valid & one.warp[warp] & ~here for one, here in zip(chosen, complete, strict=True))
+        at = [one.tag for one in chosen]
+        m.d.comb += [
+            tag.eq(pick(reads, at)),
+            step.eq(pick(reads, [one.step for one in chosen])),
+            gone.eq(pick(done, at)),
+            after.eq(uops.taken[warp] & ~gone & ~pick(loses, at) | taken[warp]),
+        ]
+        wanted = [Signal(width, name=f"wanted_{warp}_{port}") for port in range(BOC_READS)]
+        m.d.comb += [place.eq(pick(reads, [own[port] for own in shown])) for port, place in enumerate(wanted)]
+        found.append(Departure(tag, step, wanted, gone, after))
         held.append(Signal(layout.size, name=f"held_{warp}"))
-        rows = [read_at(m, uops, warp * window + tag).as_value() for tag in range(window)]
         m.d.comb += [
-            held[warp].eq(pick(goes[warp].one_hot, rows)),
-            boc.offered[warp].eq(warp * window + goes[warp].index),
+            held[warp].eq(
+                pick(tag, [read_at(m, rows, warp * window + place).as_value() for place in range(window)])
+            ),
+            boc.offered[warp].eq(warp * window + encode(tag)),
         ]
-    for unit, (choice, win, port) in enumerate(zip(choices, wins, boc.dispatch, strict=True)):
+    for unit, (one, port) in enumerate(zip(chosen, boc.dispatch, strict=True)):
         uop = record(layout, name=f"uop_for_{unit}")
-        m.d.comb += [
-            uop.eq(pick(choice.one_hot, held)),
-            port.valid.eq(win.any()),
-            port.payload.collector.eq(choice.index),
-        ]
+        m.d.comb += uop.eq(pick(one.warp, held))
         m.d.comb += [getattr(port.payload, name).eq(getattr(uop, name)) for name, _ in layout]
-    for number, done in enumerate(boc.read_done):
-        gone = goes[number // window].one_hot[number % window]
-        m.d.comb += done.slots.eq(gone.replicate(MAX_SOURCES))
-    return goes
+    for number, read in enumerate(boc.read_done):
+        leaves_now = found[number // window].gone[number % window]
+        m.d.comb += read.slots.eq(leaves_now.replicate(MAX_SOURCES))
+    return chosen, found
 
 
-def _winners(m: Module, choices: Sequence[Choice], accepts: Sequence[Value]) -> list[Signal]:
-    """Per unit the collector that it chose, unless a unit behind it in the order of `Unit` is free and chose
-    the same one. It does not depend on whether the unit itself is free."""
+def _winners(m: Module, chosen: Sequence[Chosen], accepts: Sequence[Value], blocked: Value) -> list[Signal]:
+    """Per unit the collector of its uop, unless that reads for a unit behind it in the order of `Unit`, or
+    is `blocked`. It does not depend on whether the unit itself is free."""
     wins = []
-    for unit, choice in enumerate(choices):
-        win = Signal(len(choice.one_hot), name=f"wins_{unit}")
-        taken: Value = Const(0, len(win))
-        for other, accept in zip(choices[unit + 1 :], accepts[unit + 1 :], strict=True):
-            taken = taken | Mux(accept, other.one_hot, 0)
-        m.d.comb += win.eq(choice.one_hot & ~taken)
+    for unit, one in enumerate(chosen):
+        win = Signal(len(one.warp), name=f"wins_{unit}")
+        taken = blocked
+        for other, accept in zip(chosen[unit + 1 :], accepts[unit + 1 :], strict=True):
+            taken = taken | Mux(accept, other.warp, 0)
+        m.d.comb += win.eq(Mux(one.valid, one.warp & ~taken, 0))
         wins.append(win)
     return wins
+
+
+def _choose(
+    m: Module,
+    config: SmConfig,
+    boc: DispatchPorts,
+    uops: Uops,
+    chosen: Sequence[Chosen],
+    free: Sequence[Signal],
+) -> list[Value]:
+    """Let each unit that is `free` to choose do so for the next cycle. Returns per collector the mask of the
+    uops that are chosen."""
+    warps, window = range(len(uops.busy)), len(uops.busy[0])
+    issue = boc.issue.payload
+    last = Signal(range(STEPS), name="last_of_issue")
+    m.d.comb += last.eq(sum(issue.uop.source_valid[BOC_READS * step :].any() for step in range(1, STEPS)))
+    oldest: list[list[Choice]] = []
+    for warp in warps:
+        for tag, register in enumerate(uops.lasts[warp]):
+            with m.If(uops.allocated[warp][tag]):
+                m.d.sync += register.eq(last)
+        free_uops = uops.busy[warp] & ~uops.taken[warp]
+        masks: list[Value] = [Cat(kind[unit] for kind in uops.kinds[warp]) for unit in range(UNITS)]
+        args = uops.tags[warp], f"memory_{warp}", uops.from_tag[warp]
+        masks[Unit.LSU] = soonest(m, free_uops & masks[Unit.LSU], *args).one_hot
+        oldest.append([])
+        for unit, mask in enumerate(masks):
+            ready = Signal(window, name=f"of_{Unit(unit).name.lower()}_{warp}")
+            m.d.comb += ready.eq(uops.completes[warp] & free_uops & mask)
+            oldest[warp].append(
+                soonest(m, ready, uops.tags[warp], f"oldest_{warp}_{unit}", uops.from_tag[warp])
+            )
+    memory = Cat(
+        (busy & Cat(kind[Unit.LSU] for kind in kinds)).any()
+        for busy, kinds in zip(uops.busy, uops.kinds, strict=True)
+    )
+    issuer = Cat(allocated.any() for allocated in uops.allocated)
+    taken: list[Value] = [Const(0, window) for _ in warps]
+    for unit, one in enumerate(chosen):
+        mask = Signal(len(warps), name=f"for_{Unit(unit).name.lower()}")
+        pointer = Signal(warps, name=f"pointer_{unit}")
+        m.d.comb += mask.eq(Cat(of_unit[unit].any for of_unit in oldest))
+        choice = soonest(m, mask, pointer, f"unit_{unit}")
+        fresh = issuer & ~memory if unit == Unit.LSU else issuer
+        issues = Signal(len(warps), name=f"issues_for_{unit}")
+        m.d.comb += issues.eq(Mux(~choice.any & (issue.uop.unit == unit), fresh, 0))
+        with m.If(free[unit]):
+            m.d.sync += [
+                one.valid.eq(choice.any | issues.any()),
+                one.warp.eq(choice.one_hot | issues),
+                one.number.eq(choice.index | encode(issues)),
+                one.tag.eq(
+                    pick(choice.one_hot, [of_unit[unit].one_hot for of_unit in oldest])
+                    | pick(issues, uops.allocated)
+                ),
+                one.step.eq(0),
+                one.last.eq(
+                    pick(
+                        choice.one_hot,
+                        [pick(of[unit].one_hot, row) for of, row in zip(oldest, uops.lasts, strict=True)],
+                    )
+                    | Mux(issues.any(), last, 0)
+                ),
+            ]
+            with m.If(choice.any):
+                m.d.sync += pointer.eq(choice.after)
+        now = [
+            Mux(choice.one_hot[warp], oldest[warp][unit].one_hot, 0)
+            | Mux(issues[warp], uops.allocated[warp], 0)
+            for warp in warps
+        ]
+        with m.If(free[unit]):
+            m.d.sync += one.entry.eq(Cat(now))
+        taken = [before | Mux(free[unit], mine, 0) for before, mine in zip(taken, now, strict=True)]
+    return taken
 
 
 def _kept(m: Module, issue: Record, layout: data.StructLayout) -> Record:

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 
-from warpbank.arch.parameters import SmConfig
-from warpbank.hdl.collector.boc_values import Values
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.collector.window import Entries
 from warpbank.hdl.interfaces import ResultOfferInterface, WriteBack, WriteBackInterface
-from warpbank.hdl.layouts import UNITS
-from warpbank.hdl.round_robin import first_number, lowest, pick, soonest
+from warpbank.hdl.layouts import REGISTER_WIDTH, UNITS
+from warpbank.hdl.round_robin import encode, lowest, pick, soonest
 from warpbank.hdl.typed import record
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Result port of one collector, in this cycle.
+    """Result that a sub-core's collectors take in this cycle.
 
     Parameters
     ----------
-    entry : mask: the entry for which the result that has the port is meant.
-    arrived : `entry` if that result is written in this cycle; else 0.
-    write : what is written, on which lanes.
+    entries : per collector, the mask of the entry for which the chosen result is meant.
+    arrived : per collector, `entries` if that result is taken in this cycle; else 0.
+    write : what is taken, on which lanes.
     """
 
-    entry: Signal
-    arrived: Signal
+    entries: list[Signal]
+    arrived: list[Signal]
     write: WriteBackInterface
 
 
@@ -39,55 +36,57 @@ def claim(
     m: Module,
     config: SmConfig,
     states: Sequence[Entries],
+    pinned: Sequence[Value],
     offers: Sequence[ResultOfferInterface],
     first: Value,
     keep: Sequence[WriteBackInterface],
     evicts: bool,
-) -> list[Claim]:
-    """Decide which results go into a collector, wait for its port, or need no bank. BOW, section IV-A.
+    full: Value,
+) -> Claim:
+    """Choose the result that goes to a collector, and say which wait for their turn or need no bank. BOW,
+    section IV-A.
 
     Parameters
     ----------
     config : machine.
     states : entries of the collectors.
+    pinned : entries that a uop in collection reads or a result waits for, per collector.
     offers : port `result` of `warpbank.hdl.collector.boc.Boc`.
     first : its port `first`.
     keep : its port `keep`.
     evicts : results go nowhere else.
-
-    Returns the ports of the collectors.
+    full : none can be taken.
     """
     taken = Cat(offer.taken for offer in offers)
-    finds, claims, ports = [], [], []
+    found = Signal(UNITS, name="found")
+    masks = []
     for warp, state in enumerate(states):
-        here = _meant(m, state, offers, str(warp))
-        mine = Signal(UNITS, name=f"mine_{warp}")
-        m.d.comb += mine.eq(
-            Cat(
-                offer.valid & (offer.payload.warp == warp) & mask.any()
-                for offer, mask in zip(offers, here, strict=True)
-            )
-        )
-        port = soonest(m, mine, first, f"port_{warp}")
-        finds.append(mine)
-        ports.append(port.one_hot)
-        write = WriteBack(config).create(path=("kept", warp))
-        entry, arrived = (Signal(len(state.valid), name=f"{name}_{warp}") for name in ("claimed", "arrived"))
-        payload = record(offers[0].payload.shape(), name=f"kept_{warp}")
+        mine = [Signal(len(state.valid), name=f"meant_{warp}_{unit}") for unit in range(len(offers))]
         m.d.comb += [
-            entry.eq(pick(port.one_hot, here)),
-            payload.as_value().eq(pick(port.one_hot, [offer.payload.as_value() for offer in offers])),
-            write.valid.eq((port.one_hot & taken).any()),
-            write.value.eq(pick(port.one_hot, [one.value for one in keep])),
-            arrived.eq(Mux(write.valid, entry, 0)),
-            *(
-                getattr(write, name).eq(getattr(payload, name))
-                for name in ("warp", "seq", "register", "mask")
-            ),
+            mask.eq(Mux(offer.valid & (offer.payload.warp == warp), here, 0))
+            for mask, here, offer in zip(
+                mine, _meant(m, state, pinned[warp], offers, str(warp)), offers, strict=True
+            )
         ]
-        claims.append(Claim(entry, arrived, write))
-    found, granted = Signal(UNITS), Signal(UNITS)
-    m.d.comb += [found.eq(reduce(or_, finds)), granted.eq(reduce(or_, ports))]
+        masks.append(mine)
+    m.d.comb += found.eq(Cat(Cat(mine[unit] for mine in masks).any() for unit in range(UNITS)))
+    port = soonest(m, found, first, "result_port")
+    granted = Signal(UNITS)
+    m.d.comb += granted.eq(Mux(full, 0, port.one_hot))
+    write = WriteBack(config).create(path=("kept",))
+    payload = record(offers[0].payload.shape(), name="kept_payload")
+    m.d.comb += [
+        payload.as_value().eq(pick(granted, [offer.payload.as_value() for offer in offers])),
+        write.valid.eq((granted & taken).any()),
+        write.value.eq(pick(granted, [one.value for one in keep])),
+        *(getattr(write, name).eq(getattr(payload, name)) for name in ("warp", "seq", "register", "mask")),
+    ]
+    entries, arrived = [], []
+    for warp, mine in enumerate(masks):
+        entry, arrives = (Signal(len(mine[0]), name=f"{name}_{warp}") for name in ("claimed", "arrived"))
+        m.d.comb += [entry.eq(pick(granted, mine)), arrives.eq(Mux(write.valid, entry, 0))]
+        entries.append(entry)
+        arrived.append(arrives)
     for unit, (offer, written) in enumerate(zip(offers, keep, strict=True)):
         m.d.comb += [
             offer.held.eq(found[unit] & ~granted[unit]),
@@ -98,13 +97,15 @@ def claim(
                 for name in ("warp", "seq", "register", "mask")
             ),
         ]
-    return claims
+    return Claim(entries, arrived, write)
 
 
-def _meant(m: Module, state: Entries, offers: Sequence[ResultOfferInterface], name: str) -> list[Signal]:
+def _meant(
+    m: Module, state: Entries, pinned: Value, offers: Sequence[ResultOfferInterface], name: str
+) -> list[Signal]:
     """Entries of a collector that expect the registers offered, a mask per offer, whoever's result it is."""
     expects = Signal(len(state.valid), name=f"expects_{name}")
-    m.d.comb += expects.eq(state.valid & state.reserved & (~state.passed | state.owed))
+    m.d.comb += expects.eq(state.valid & state.reserved & (~state.passed | pinned | state.owed))
     here = [Signal(len(state.valid), name=f"here_{name}_{unit}") for unit in range(len(offers))]
     m.d.comb += [
         mask.eq(expects & state.named(offer.payload.register))
@@ -113,57 +114,106 @@ def _meant(m: Module, state: Entries, offers: Sequence[ResultOfferInterface], na
     return here
 
 
+@dataclass(frozen=True)
+class Bus:
+    """Bus of a sub-core to the banks.
+
+    Parameters
+    ----------
+    valid : it has chosen a value; `has` : and read it.
+    warps, number : the value's collector, as a mask and as a number.
+    entry, place : its entry, as a mask and as a number.
+    register : its register.
+    reads : collectors that read for it in this cycle: one at most; from registers.
+    stays : what it has chosen is still to be written.
+    value : what it has read.
+    wrote : per collector the mask of entries whose value the banks take in this cycle.
+    """
+
+    valid: Signal
+    has: Signal
+    warps: Signal
+    number: Signal
+    entry: Signal
+    place: Signal
+    register: Signal
+    reads: Signal
+    stays: Signal
+    value: Signal
+    wrote: list[Signal]
+
+
 def write_back(
     m: Module,
     evicted: stream.Interface,
     states: Sequence[Entries],
     pinned: Sequence[Value],
-    values: Sequence[Values],
-) -> list[Value]:
+    values: Sequence[Value],
+) -> Bus:
     """Bus of a sub-core to the banks, for one dirty value that has left its window. BOW, section IV-B.
+
+    It chooses a value, reads it in the next cycle, and offers it from then on, until the banks take it or a
+    uop uses it.
 
     Parameters
     ----------
     evicted : port `evicted` of `warpbank.hdl.collector.boc.Boc`.
     states : entries of the collectors.
     pinned : entries that a uop in collection reads, per collector.
-    values : values of the collectors.
-
-    Returns per collector the mask of entries whose value the banks take in this cycle.
+    values : what the collectors read for the bus.
     """
-    leaving, leaves = [], []
+    size = len(states[0].valid)
+    valid, has = Signal(name="bus_valid"), Signal(name="bus_has")
+    value = Signal.like(values[0], name="bus_value", reset_less=True)
+    warps = Signal(len(states), name="bus_warps", reset_less=True)
+    number = Signal(range(len(states)), name="bus_warp", reset_less=True)
+    entry = Signal(size, name="bus_entry", reset_less=True)
+    place = Signal(bits(size), name="bus_place", reset_less=True)
+    register = Signal(REGISTER_WIDTH, name="bus_register", reset_less=True)
+    leaving, first = [], []
     for warp, state in enumerate(states):
-        leaving.append(Signal(len(state.valid), name=f"leaving_{warp}"))
-        leaves.append(Signal(len(state.valid), name=f"leaves_{warp}"))
+        leaving.append(Signal(size, name=f"leaving_{warp}"))
+        first.append(Signal(size, name=f"leaves_{warp}"))
+        others = leaving[warp] & ~Mux(valid & warps[warp], entry, 0)
         m.d.comb += [
             leaving[warp].eq(state.valid & state.owed & state.passed & ~pinned[warp]),
-            leaves[warp].eq(lowest(leaving[warp])),
+            first[warp].eq(lowest(others)),
         ]
     pointer = Signal(range(len(states)), name="bus_pointer")
-    choice = soonest(m, Cat(mask.any() for mask in leaving), pointer, "bus")
-    parts = [
-        kept.parts(m, first_number(leaving[warp]), (kept.entry & leaves[warp]).any(), choice.one_hot[warp])
-        for warp, kept in enumerate(values)
-    ]
+    choice = soonest(m, Cat(mask.any() for mask in first), pointer, "bus")
+    reads, stays = Signal(len(states), name="bus_reads"), Signal(name="bus_stays")
     m.d.comb += [
-        evicted.valid.eq(choice.any),
-        evicted.payload.warp.eq(choice.index),
-        evicted.payload.register.eq(
-            pick(
-                choice.one_hot,
-                [pick(mask, state.registers) for mask, state in zip(leaves, states, strict=True)],
-            )
+        reads.eq(Mux(valid & ~has, warps, 0)),
+        stays.eq(
+            Cat(valid & at & (mask & entry).any() for at, mask in zip(warps, leaving, strict=True)).any()
         ),
-        evicted.payload.value.eq(
-            reduce(or_, (old for old, _ in parts)) | reduce(or_, (new for _, new in parts))
-        ),
+        evicted.valid.eq(stays & has),
+        evicted.payload.warp.eq(number),
+        evicted.payload.register.eq(register),
+        evicted.payload.value.eq(value),
     ]
     goes = evicted.valid & evicted.ready
-    with m.If(goes):
-        m.d.sync += pointer.eq(choice.after)
-    wrote: list[Value] = []
-    for warp, leaves_ in enumerate(leaves):
-        mask = Signal(len(leaves_), name=f"written_back_{warp}")
-        m.d.comb += mask.eq(Mux(goes & choice.one_hot[warp], leaves_, 0))
-        wrote.append(mask)
-    return wrote
+    with m.If(valid & ~has):
+        m.d.sync += value.eq(pick(warps, values))
+    m.d.sync += has.eq(stays & ~goes)
+    with m.If(goes | ~stays):
+        m.d.sync += [
+            valid.eq(choice.any),
+            warps.eq(choice.one_hot),
+            number.eq(choice.index),
+            entry.eq(pick(choice.one_hot, first)),
+            place.eq(encode(pick(choice.one_hot, first))),
+            register.eq(
+                pick(
+                    choice.one_hot,
+                    [pick(mask, state.registers) for mask, state in zip(first, states, strict=True)],
+                )
+            ),
+        ]
+        with m.If(choice.any):
+            m.d.sync += pointer.eq(choice.after)
+    wrote = []
+    for warp in range(len(states)):
+        wrote.append(Signal(size, name=f"written_back_{warp}"))
+        m.d.comb += wrote[warp].eq(Mux(goes & warps[warp], entry, 0))
+    return Bus(valid, has, warps, number, entry, place, register, reads, stays, value, wrote)

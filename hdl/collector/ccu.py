@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -587,6 +588,15 @@ class Ccu(wiring.Component):
                 register=offered.register,
             )
         return kept, line, reduce(or_, drops)
+
+    def shown(self, unit: int, slot: int) -> tuple[Value, Value]:
+        """Return when the collector of a unit's uop shows the operand of a source slot, and the operand."""
+        return Const(1), Array(ports[slot] for ports in self.operands)[self.dispatch[unit].payload.collector]
+
+    def dispatched(self, context: Any, collector: int) -> list[int]:
+        """Return the operands of the uop that leaves a collector in this cycle, of all source slots, for a
+        testbench in Amaranth's simulator."""
+        return [context.get(operand) for operand in self.operands[collector]]
 
     # --- Events.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -280,3 +281,12 @@ class Ocu(wiring.Component):
         for number, delivery in enumerate(self.deliver):
             emit(m, events.deliver[number], delivery.valid, collector=number, slot=delivery.slot)
         emit(m, events.occupied[0], ~free.all(), collectors=sum(~bit for bit in free))
+
+    def shown(self, unit: int, slot: int) -> tuple[Value, Value]:
+        """Return when the collector of a unit's uop shows the operand of a source slot, and the operand."""
+        return Const(1), Array(ports[slot] for ports in self.operands)[self.dispatch[unit].payload.collector]
+
+    def dispatched(self, context: Any, collector: int) -> list[int]:
+        """Return the operands of the uop that leaves a collector in this cycle, of all source slots, for a
+        testbench in Amaranth's simulator."""
+        return [context.get(operand) for operand in self.operands[collector]]

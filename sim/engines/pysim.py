@@ -188,8 +188,8 @@ class PysimSession:
                 self._records.append((self.cycle, core, name, values))
             self._host.note(core, name, values)
             if name == "dispatch":
-                slots = self._design.component.cores[core].collectors.operands[values[0]]
-                self._host.dispatch(core, values[2], values[3], [context.get(slot) for slot in slots])
+                collectors = self._design.component.cores[core].collectors
+                self._host.dispatch(core, values[2], values[3], collectors.dispatched(context, values[0]))
 
     async def _drain(self, context: Any) -> None:
         """The run is over, but the L2 still serves what was sent before."""

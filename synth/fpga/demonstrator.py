@@ -232,9 +232,9 @@ class Demonstrator(wiring.Component):
         slots = []
         for slot in range(MAX_SOURCES):
             held = Signal(self._image.config.value_width, name=f"slot_{slot}_{name}", reset_less=True)
-            m.d.sync += held.eq(
-                Array(operands[slot] for operands in core.collectors.operands)[port.payload.collector]
-            )
+            now, operand = core.collectors.shown(unit, slot)
+            with m.If(now):
+                m.d.sync += held.eq(operand)
             slots.append(held)
         return _Entered(busy, micro, warp, mask, row, step, slots)
 

@@ -6,10 +6,10 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Array, Assert, Assume, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Assert, Assume, Cat, Const, Module, Mux, Signal, Value
 
 from tests.formal.collecting import REGISTERS, USED, Environment
-from warpbank.arch.parameters import SmConfig
+from warpbank.arch.parameters import BOC_READS, SmConfig
 from warpbank.arch.uop import TO_COLLECTOR
 from warpbank.hdl.async_memory import read_at
 from warpbank.hdl.collector.boc import Boc
@@ -17,7 +17,7 @@ from warpbank.hdl.round_robin import encode
 
 
 def opened(unit: type[Boc]) -> type[Boc]:
-    """The unit with the rows of its memories as signals; results that are on their way into them included."""
+    """The unit with the rows of its memories as signals; without the results that wait to be written."""
 
     class Opened(unit):  # type: ignore[misc, valid-type]
         def elaborate(self, platform: object) -> Any:
@@ -42,7 +42,8 @@ def opened(unit: type[Boc]) -> type[Boc]:
 class Harness(Environment):
     """Claims, beside the operands at dispatch, which `Environment` compares with the newest values: a value
     owed to the banks leaves only by a write into them; a register has one entry; one uop leaves a collector
-    in a cycle, to its unit, the oldest complete one for it, and memory uops leave in program order.
+    in a cycle, to its unit, once all its operands have been read; a unit chooses the oldest complete one for
+    it, and memory uops leave in program order.
 
     Parameters
     ----------
@@ -70,13 +71,15 @@ class Harness(Environment):
         if self.unit.evicted:
             for warp in range(self.warps):
                 self._owed(m, warp)
-        for state, pinned in zip(self.unit._state, self.unit._pinned, strict=True):
-            used = state.valid | pinned
+        for warp, state in enumerate(self.unit._state):
+            used = state.valid | self._read(warp)
             for entry, register in enumerate(state.registers):
                 for other in range(entry):
                     m.d.comb += Assert(~(used[entry] & used[other]) | (register != state.registers[other]))
         if not self.inductive:
             return
+        self._choices(m)
+        self._queue(m)
         for warp in range(self.warps):
             states = self._states(m, warp)
             self._uops(m, warp, states)
@@ -87,10 +90,10 @@ class Harness(Environment):
 
     def _departure(self, m: Module) -> None:
         """Units and order of the uops in collection, noted at issue: `kinds`, numbers of `USED`; `older`, the
-        uops of the collector that were there before. A unit takes a uop that no older one precedes that it
-        could take; of the load/store unit's no older one at all. `passes`: a complete uop of another unit
-        stays behind a younger one that leaves; `refused_alone`: a unit that is free takes none of the uops
-        for it, since its collector lets another one go."""
+        uops of the collector that were there before. A unit chooses a uop that no older one precedes that it
+        could choose; the load/store unit takes one that no older one precedes at all. `passes`: a complete
+        uop of another unit stays behind a younger one that leaves; `refused_alone`: a unit that is free does
+        not take the complete uop that it chose, since its collector reads for another one."""
         unit, gone = self.unit, self.gone
         self.kinds = [Signal(name=f"kind_of_{entry}") for entry in range(self.entries)]
         self.older = [Signal(self.tags, name=f"older_{entry}") for entry in range(self.entries)]
@@ -120,33 +123,142 @@ class Harness(Environment):
                     at = Cat(unit.entry == other for other in mine)
                     m.d.sync += self.older[entry].eq(self.older[entry] & ~at)
                 before = self.older[entry] & there
-                same = Mux(self.kinds[entry], before & memory, before & ~memory & complete)
+                now = Mux(self.issue & (unit.entry == entry), there, before)
+                kind = Mux(self.issue & (unit.entry == entry), self.kind, self.kinds[entry])
+                could = ~unit._taken[warp] & unit._completes[warp]
+                chosen = unit._goes[warp].taken[tag] & ~unit._taken[warp][tag]
                 m.d.comb += [
                     Assert(~self.older[entry][tag]),
                     Assert(~gone[entry] | complete[tag]),
                     Assert(~gone[entry] | Mux(self.kinds[entry], ports[1], ports[0])),
-                    Assert(~gone[entry] | ~same.any()),
+                    Assert(~gone[entry] | ~self.kinds[entry] | ~(before & memory).any()),
+                    Assert(~chosen | ~(now & could & Mux(kind, memory, ~memory)).any()),
                 ]
                 passes.append(gone[entry] & (before & complete & ~leaves).any())
         m.d.comb += self.passes.eq(Cat(passes).any())
-        idle = [
-            self.accepts[number] & ~unit.dispatch[used].valid & self._for(number).any()
-            for number, used in enumerate(USED)
-        ]
-        m.d.comb += self.refused_alone.eq(Cat(idle).any())
-        # A unit that is free takes a uop, or the one for it stands in a collector that another leaves.
-        m.d.comb += Assert(~Cat(idle).any() | gone.any())
+        blocked = unit._bus.reads if unit._bus is not None else Const(0, self.warps)
+        alone = []
+        for number, used in enumerate(USED):
+            one = unit._units[used]
+            waits = self.accepts[number] & one.valid & one.of(unit._complete)
+            reads = Cat(
+                (one.warp[warp] & (goes.tag & ~one.tag).any()) for warp, goes in enumerate(unit._goes)
+            )
+            mine = Cat((one.warp[warp] & (goes.tag & one.tag).any()) for warp, goes in enumerate(unit._goes))
+            alone.append(waits & reads.any())
+            wanted = Signal(name=f"wanted_{number}")
+            m.d.sync += wanted.eq(self._for(number).any())
+            m.d.comb += [
+                # A unit has chosen a uop if there was one for it.
+                Assert(~wanted | one.valid),
+                # One that is free reads for its uop, unless its collector reads for another unit or the bus.
+                Assert(~waits | reads.any() | mine.any() | (one.warp & blocked).any()),
+            ]
+        m.d.comb += self.refused_alone.eq(Cat(alone).any())
 
     def _for(self, number: int) -> Value:
-        """Uops that a unit of `USED` could take, if it is the first."""
+        """Uops that a unit of `USED` could choose in this cycle."""
         masks = []
         for entry, kind in enumerate(self.kinds):
             warp, tag = divmod(entry, self.tags)
             mine = slice(warp * self.tags, (warp + 1) * self.tags)
+            free = ~self.unit._taken[warp]
             memory = Cat(self.kinds[mine])
-            first = ~(self.older[entry] & self.busy[mine] & memory).any() if number else 1
-            masks.append((kind == number) & self.unit._complete[warp][tag] & first)
+            first = ~(self.older[entry] & self.busy[mine] & memory & free).any() if number else 1
+            masks.append((kind == number) & self.unit._completes[warp][tag] & free[tag] & first)
         return Cat(masks)
+
+    def operand(self, number: int, entry: int, slot: int) -> tuple[Value, Value]:
+        """A collector shows `BOC_READS` operands in a cycle, of a uop that is complete."""
+        goes, tag = self.unit._goes[number], entry % self.tags
+        shown = goes.tag[tag] & (goes.step == slot // BOC_READS) & self.unit._complete[number][tag]
+        return shown, self.unit.operands[number][slot % BOC_READS]
+
+    def _read(self, warp: int) -> Value:
+        """Entries that a uop in collection reads."""
+        unit = self.unit
+        inserted = unit._busy[warp] & unit._inserted[warp]
+        return reduce(
+            or_, (Mux(here, mask, 0) for here, mask in zip(inserted, unit._uses[warp], strict=True))
+        )
+
+    def _late(self, warp: int) -> Value:
+        """Entries for which a result waits."""
+        return reduce(
+            or_, (Mux(slot.valid & slot.warp[warp], slot.entry, 0) for slot in self.unit._late.slots)
+        )
+
+    def _choices(self, m: Module) -> None:
+        """What a unit has chosen is in collection and for it, and no older memory uop is; all operands are
+        read at once, since there are not more. What is not complete has issued in the cycle before."""
+        unit = self.unit
+        for number, one in enumerate(unit._units):
+            if number not in USED:
+                m.d.comb += Assert(~one.valid)
+                continue
+            m.d.comb += [Assert(one.step == 0), Assert(one.last == 0)]
+            m.d.comb += [
+                Assert(~one.valid | _one(one.warp)),
+                Assert(~one.valid | _one(one.tag)),
+                Assert(~one.valid | (one.number == encode(one.warp))),
+                *(
+                    Assert(~one.valid | (one.entry.word_select(warp, self.tags) == Mux(at, one.tag, 0)))
+                    for warp, at in enumerate(one.warp)
+                ),
+                Assert(~one.valid | one.of(unit._busy)),
+            ]
+        for warp in range(self.warps):
+            taken = [
+                Mux(unit._units[used].valid & unit._units[used].warp[warp], unit._units[used].tag, 0)
+                for used in USED
+            ]
+            self.all_distinct(m, taken)
+            m.d.comb += Assert(unit._taken[warp] == reduce(or_, taken))
+            for tag in range(self.tags):
+                entry = warp * self.tags + tag
+                mine = slice(warp * self.tags, (warp + 1) * self.tags)
+                before = self.older[entry] & self.busy[mine] & Cat(self.kinds[mine])
+                m.d.comb += [
+                    Assert(~self.busy[entry] | (unit._lasts[warp][tag] == 0)),
+                    Assert(
+                        ~unit._taken[warp][tag]
+                        | unit._complete[warp][tag]
+                        | (unit._tag[warp] == (tag + 1) % self.tags)
+                    ),
+                    Assert(~(taken[0][tag]) | ~self.kinds[entry]),
+                    Assert(~(taken[1][tag]) | (self.kinds[entry] & ~before.any())),
+                ]
+
+    def _queue(self, m: Module) -> None:
+        """Results that wait: each for one entry, in order; and what the bus has chosen."""
+        unit = self.unit
+        first, second = unit._late.slots
+        m.d.comb += Assert(~second.valid | first.valid)
+        for slot in (first, second):
+            m.d.comb += [
+                Assert(~slot.valid | _one(slot.warp)),
+                Assert(~slot.valid | _one(slot.entry)),
+                Assert(~slot.valid | (slot.place == encode(slot.entry))),
+            ]
+        bus = unit._bus
+        if bus is None:
+            return
+        m.d.comb += [
+            Assert(~bus.has | bus.valid),
+            Assert(~bus.valid | _one(bus.warps)),
+            Assert(~bus.valid | _one(bus.entry)),
+            Assert(~bus.valid | (bus.place == encode(bus.entry))),
+            Assert(~bus.valid | (bus.number == encode(bus.warps))),
+        ]
+        for warp, state in enumerate(unit._state):
+            for entry, register in enumerate(state.registers):
+                chosen = bus.valid & bus.warps[warp] & bus.entry[entry]
+                leaves = state.valid[entry] & state.owed[entry] & state.passed[entry]
+                leaves &= ~unit._pinned[warp][entry] & chosen
+                m.d.comb += [
+                    Assert(~chosen | (bus.register == register)),
+                    Assert(~(leaves & bus.has) | (bus.value == unit.contents[warp][entry])),
+                ]
 
     # --- What a uop does when it is inserted, and which hints are sound.
 
@@ -245,8 +357,8 @@ class Harness(Environment):
         m.d.comb += [
             states.asked.eq(reduce(or_, asked)),
             states.coming.eq(self.pending[warp] & ~waiting),
-            states.expecting.eq(state.valid & state.reserved & (~state.passed | state.owed)),
             states.present.eq(state.valid & (~state.passed | unit._pinned[warp] | state.owed)),
+            states.expecting.eq(states.present & state.reserved),
         ]
         return states
 
@@ -268,13 +380,12 @@ class Harness(Environment):
         m.d.comb += Assert(unit._waits[warp] == (unit._busy[warp] & ~unit._inserted[warp]).any())
         collected = unit._busy[warp] & unit._inserted[warp]
         uses = [Mux(here, mask, 0) for here, mask in zip(collected, unit._uses[warp], strict=True)]
-        m.d.comb += Assert(unit._pinned[warp] == reduce(or_, uses))
+        late = self._late(warp)
+        m.d.comb += Assert(unit._pinned[warp] == reduce(or_, uses) | late)
         m.d.comb += Assert(
             unit._complete[warp] == (collected & Cat(~(mask & ~state.filled).any() for mask in uses))
         )
-        late = unit._values[warp]
-        m.d.comb += Assert(late.entry == Mux(late.late, 1 << late.place, 0)[: states.size])
-        m.d.comb += Assert(~late.late | ((late.place < states.size) & (state.filled >> late.place)[0]))
+        m.d.comb += Assert((late & (state.filled | states.asked)) == 0)
         delivery = unit.deliver[warp]
         m.d.comb += Assert(~delivery.valid | ((delivery.tag < self.tags) & (delivery.slot < self.slots)))
         for tag, number in enumerate(numbers):
@@ -356,7 +467,7 @@ class Harness(Environment):
     def _entries(self, m: Module, warp: int, states: _States) -> None:
         """What has no value waits for one: an operand, or a result on all lanes. Results that are to come are
         expected."""
-        state, pinned = self.unit._state[warp], self.unit._pinned[warp]
+        state, pinned, late = self.unit._state[warp], self.unit._pinned[warp], self._late(warp)
         m.d.comb += Assert(self.idle < self.tags)
         for entry, register in enumerate(state.registers):
             idle = Cat(plane[entry] for plane in state.idle)
@@ -365,18 +476,18 @@ class Harness(Environment):
             m.d.comb += [
                 Assert(idle < self.tags),
                 Assert(~state.valid[entry] | (register < REGISTERS)),
-                Assert(~state.dirty[entry] | (state.valid[entry] & filled)),
+                Assert(~state.dirty[entry] | (state.valid[entry] & (filled | late[entry]))),
                 Assert(~(state.dirty[entry] & (coming & full if self.unit.evicted else 1))),
                 Assert(~present | (coming == state.reserved[entry])),
-                Assert(~(expecting & ~full) | filled | states.asked[entry]),
-                Assert(~(pinned[entry] & ~filled) | states.asked[entry]),
+                Assert(~(expecting & ~full) | filled | states.asked[entry] | late[entry]),
+                Assert(~(pinned[entry] & ~filled) | states.asked[entry] | late[entry]),
                 Assert(~(present & ~filled & ~pinned[entry]) | (expecting & full)),
             ]
 
     def _newest(self, m: Module, warp: int, states: _States) -> None:
-        """Where the newest value of the followed register is, lane 0: in its entry, if that is dirty, else in
-        the banks; and in every entry that may still be read. Not while it is about to be written, nor when it
-        is dead."""
+        """Where the newest value of the followed register is, lane 0: in its entry or on its way there, if
+        that is dirty, else in the banks; and in every entry that may still be read. Not while it is about to
+        be written, nor when it is dead."""
         unit, state = self.unit, self.unit._state[warp]
         followed = self.warp == warp
         changing = (
@@ -384,7 +495,14 @@ class Harness(Environment):
         )
         live = Signal(name=f"live_{warp}")
         m.d.comb += live.eq(followed & self.known & ~self.dead & ~changing)
-        right = [value[0] == self.newest for value in unit.contents[warp]]
+        late, right = self._late(warp), []
+        for entry, value in enumerate(unit.contents[warp]):
+            bit = value[0]
+            for slot in unit._late.slots:
+                bit = Mux(
+                    slot.valid & slot.warp[warp] & slot.entry[entry] & slot.lanes[0], slot.value[0], bit
+                )
+            right.append(bit == self.newest)
         dirty = []
         for entry, register in enumerate(state.registers):
             mine = followed & state.valid[entry] & (register == self.register)
@@ -392,8 +510,12 @@ class Harness(Environment):
             idle = Cat(plane[entry] for plane in state.idle)
             dirty.append(mine & states.present[entry] & state.dirty[entry])
             m.d.comb += [
-                Assert(~(mine & live & states.present[entry] & state.filled[entry]) | right[entry]),
+                Assert(
+                    ~(mine & live & states.present[entry] & (state.filled[entry] | late[entry]))
+                    | right[entry]
+                ),
                 Assert(~mine | (idle == self.idle) | (state.passed[entry] & ~transient)),
+                Assert(~(mine & states.expecting[entry] & ~state.keep[entry]) | (idle == self.idle)),
                 Assert(
                     ~(mine & self.known & transient & ~changing) | self.transient | (self.bank == self.newest)
                 ),
@@ -417,11 +539,21 @@ class Harness(Environment):
             ]
             m.d.comb += [
                 Assert(
-                    ~(need & unit._inserted[warp][tag] & (place == entry) & state.filled[entry])
+                    ~(
+                        need
+                        & unit._inserted[warp][tag]
+                        & (place == entry)
+                        & (state.filled[entry] | late[entry])
+                    )
                     | right[entry]
                 )
                 for entry in range(states.size)
             ]
+
+
+def _one(mask: Value) -> Value:
+    """Whether one bit of the mask is set."""
+    return mask.any() & ((mask & (mask - 1)) == 0)
 
 
 class _States:
@@ -446,9 +578,11 @@ class Drains(Harness):
     and none issues.
 
     Fair: units take, an operand is delivered where one was asked for, evicted values and results that have
-    their collector's port are written. Rank: what has to happen yet. A uop counts 1, 65 while it waits for
-    entries; a requested operand 2, an arriving one 1; an entry that is to be evicted 1, one of the window 1,
-    2 if dirty, and 2 more if it expects a result.
+    their turn are written. Rank: what has to happen yet. A uop counts 2, 1 once it is complete and a unit has
+    chosen it, 3 if a unit has chosen it in vain, and 64 more while it waits for entries; a requested operand
+    2, an arriving one 1; an entry that is to be evicted 3, one of the window 3, 6 if dirty, and 8 more if it
+    expects a result; a result that waits 1; a bus that reads a value 1, one without a value 2,
+    one whose value is wanted again 3.
     """
 
     def claims(self, m: Module) -> None:
@@ -469,11 +603,21 @@ class Drains(Harness):
             *(left[slot] << 1 for left in self.left for slot in range(self.slots)),
         ]
         for warp, state in enumerate(unit._state):
-            expecting = state.valid & state.reserved & (~state.passed | state.owed)
+            expecting = state.valid & state.reserved & (~state.passed | unit._pinned[warp] | state.owed)
             terms += [unit._waits[warp] << 6, unit.deliver[warp].valid]
+            terms += [
+                self.busy[warp * self.tags + tag] & ~(unit._taken[warp][tag] & unit._complete[warp][tag])
+                for tag in range(self.tags)
+            ]
+            terms += [unit._taken[warp][tag] & ~unit._complete[warp][tag] for tag in range(self.tags)]
             for entry in range(len(state.registers)):
                 weight = Mux(state.passed[entry], state.owed[entry], 1 + state.dirty[entry])
-                terms += [Mux(state.valid[entry], weight, 0), expecting[entry] << 1]
+                terms += [Mux(state.valid[entry], 3 * weight, 0), Mux(expecting[entry], 8, 0)]
+        terms += [slot.valid for slot in unit._late.slots]
+        if unit.evicted:
+            bus = unit._bus
+            assert bus is not None
+            terms.append(Mux(bus.valid, Mux(bus.stays, ~bus.has, 3), 2))
         rank, before, falls = Signal(10), Signal(10), Signal()
         m.d.comb += rank.eq(sum(terms))
         m.d.sync += [before.eq(rank), falls.eq(self.busy.any() & ~self.issue)]

@@ -343,6 +343,11 @@ class Environment(Elaboratable):
 
     # --- Dispatch.
 
+    def operand(self, number: int, entry: int, slot: int) -> tuple[Value, Value]:
+        """When the collector `number` shows the operand of a slot of the uop `entry`, and the port on which
+        it does: with the dispatch of the uop, all at once."""
+        return self.gone[entry], self.unit.operands[number][slot]
+
     def _dispatch(self, m: Module) -> None:
         unit = self.unit
         m.d.comb += [unit.dispatch[used].ready.eq(self.accepts[number]) for number, used in enumerate(USED)]
@@ -366,10 +371,11 @@ class Environment(Elaboratable):
                 for port in (unit.dispatch[used] for used in USED):
                     here = port.valid & port.ready & (port.payload.collector == number)
                     m.d.comb += Assert(~here | (port.payload.result.seq == self.seq[entry]))
-                for slot in range(self.slots):
-                    reads = self.names[entry][slot] & (self.named[entry][slot] == self.register)
-                    reads &= (self.of_warp[entry] == self.warp) & self.lanes[entry][0] & self.known
-                    m.d.comb += Assert(~reads | (unit.operands[number][slot][0] == self.newest))
+            for slot in range(self.slots):
+                reads = self.names[entry][slot] & (self.named[entry][slot] == self.register)
+                reads &= (self.of_warp[entry] == self.warp) & self.lanes[entry][0] & self.known
+                shown, operand = self.operand(number, entry, slot)
+                m.d.comb += Assert(~(shown & reads) | (operand[0] == self.newest))
             for warp in range(self.warps):
                 flies[warp].append(Mux(gone & (self.of_warp[entry] == warp), self.writes[entry], 0))
         for warp in range(self.warps):

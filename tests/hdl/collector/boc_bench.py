@@ -11,7 +11,7 @@ import numpy as np
 
 from tests.hdl.bench import Log, make_uop, seen, simulate, uop_record
 from warpbank.arch.config import preset, with_overrides
-from warpbank.arch.parameters import SmConfig
+from warpbank.arch.parameters import BOC_READS, SmConfig
 from warpbank.arch.uop import MAX_SOURCES, TO_BANKS, TO_COLLECTOR, Unit
 from warpbank.golden.collector.boc import Boc as Golden
 from warpbank.golden.front_end.scoreboard import Scoreboard
@@ -106,6 +106,7 @@ class Bench:
         self.in_flight = [0] * self.warps
         self.seqs = [0] * self.warps
         self.happened: Counter[str] = Counter()
+        self.shown: dict[tuple[int, int], list[int]] = {}  # by uop in collection and number of the read
 
     def value(self) -> Value:
         """Any value."""
@@ -241,9 +242,16 @@ class Bench:
         for unit, port in enumerate(rtl.dispatch):
             ctx.set(port.ready, units.accepting >> unit & 1)
         complete = self._complete()
-        wanted = sum(bool(mask) for unit, mask in enumerate(self.model.ready) if units.accepts(unit, cycle))
+        wanted = sum(
+            chosen is not None and chosen.collected.complete and units.accepts(unit, cycle)
+            for unit, chosen in enumerate(self.model._chosen)
+        )
         refused = self.model.dispatch(cycle, units)  # type: ignore[arg-type]
         self.happened["contended"] += wanted > len(units.taken)
+        for warp in range(self.warps):
+            if ctx.get(rtl.reads[warp]):
+                read = ctx.get(rtl.offered[warp]), ctx.get(rtl.step[warp])
+                self.shown[read] = [ctx.get(port) for port in rtl.operands[warp]]
         for warp, uop in units.taken.values():
             self.happened["passes another unit's"] += complete[warp][0] is not uop
         assert ctx.get(rtl.refused) == refused
@@ -261,7 +269,10 @@ class Bench:
             assert [ctx.get(getattr(result, name)) for name in names] == [
                 getattr(uop, name) for name in names
             ]
-            found = [ctx.get(rtl.operands[warp][slot]) for slot in range(len(uop.sources))]
+            entry = warp * self.window + uop.seq % self.window
+            found = [
+                self.shown[entry, slot // BOC_READS][slot % BOC_READS] for slot in range(len(uop.sources))
+            ]
             assert found == [number(operand) for operand in uop.operands], (
                 f"operands of uop {uop.seq} of warp {warp}"
             )
@@ -269,7 +280,7 @@ class Bench:
                 assert found == [number(value) for value in uop.expected], (
                     f"operands of uop {uop.seq} of warp {warp}: old"
                 )
-            gone.add(warp * self.window + uop.seq % self.window)
+            gone.add(entry)
             if uop.count:
                 self.results[unit].append(uop)
             else:

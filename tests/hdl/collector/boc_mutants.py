@@ -1,17 +1,19 @@
-"""Broken dispatch of bypassing operand collectors, for the tests of the tests."""
+"""Broken dispatch and results of bypassing operand collectors, for the tests of the tests."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from warpbank.hdl.collector import boc_dispatch
+from amaranth.hdl import Const, Mux
+
+from warpbank.hdl.collector import boc_dispatch, boc_values
 from warpbank.hdl.round_robin import Choice, soonest
 
 
 def _younger_first(m: Any, mask: Any, pointer: Any, name: str = "choice", reached: Any = None) -> Choice:
-    """Of several complete uops for a unit a younger one goes first."""
-    if name.startswith("goes_"):
+    """Of several complete uops for a unit a younger one is chosen first."""
+    if name.startswith("oldest_"):
         first = soonest(m, mask[::-1], pointer, name, ~reached[::-1])
         return replace(first, one_hot=first.one_hot[::-1])
     return soonest(m, mask, pointer, name, reached)
@@ -23,17 +25,37 @@ def _overtakes(m: Any, mask: Any, pointer: Any, name: str = "choice", reached: A
     return replace(found, one_hot=mask) if name.startswith("memory_") else found
 
 
-def _two_leave(m: Any, choices: Any, accepts: Any) -> list[Any]:
+def _two_leave(m: Any, chosen: Any, accepts: Any, blocked: Any) -> list[Any]:
     """Two units take a uop from one collector."""
-    return [choice.one_hot for choice in choices]
+    return [Mux(one.valid, one.warp, 0) for one in chosen]
 
 
-def _wrong_unit(
-    m: Any, config: Any, boc: Any, busy: Any, complete: Any, kinds: Any, tags: Any, from_tag: Any
-) -> list[Choice]:
+class _Incomplete(boc_dispatch.Chosen):
+    """A unit takes the uop that it chose as it issued, complete or not."""
+
+    def of(self, masks: Any) -> Any:
+        return self.valid
+
+
+class _Overrun(boc_values.Late):
+    """A result is taken while two wait."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.full = Const(0)
+
+
+class _Unpinned(boc_values.Late):
+    """An entry for which a result waits may be given to another register, or leave."""
+
+    def waits(self, warp: int) -> Any:
+        return 0
+
+
+def _wrong_unit(m: Any, config: Any, boc: Any, uops: Any, *rest: Any) -> Any:
     """A uop goes to a unit that it is not for."""
-    turned = [[kind.rotate_left(1) for kind in row] for row in kinds]
-    return boc_dispatch.dispatch(m, config, boc, busy, complete, turned, tags, from_tag)
+    turned = [[kind.rotate_left(1) for kind in row] for row in uops.kinds]
+    return boc_dispatch.dispatch(m, config, boc, replace(uops, kinds=turned), *rest)
 
 
 #: Name -> module in which it is planted, name of what it stands for, and the mutant.
@@ -42,10 +64,16 @@ DISPATCH_MUTANTS: dict[str, tuple[str, str, Any]] = {
     "memory-overtakes": ("boc_dispatch", "soonest", _overtakes),
     "two-leave": ("boc_dispatch", "_winners", _two_leave),
     "wrong-unit": ("boc", "dispatch", _wrong_unit),
+    "incomplete": ("boc_dispatch", "Chosen", _Incomplete),
+}
+#: Those of the results that wait; a proof from the initial state would have to look too far for them.
+RESULT_MUTANTS: dict[str, tuple[str, str, Any]] = {
+    "overrun": ("boc", "Late", _Overrun),
+    "unpinned": ("boc", "Late", _Unpinned),
 }
 
 
 def plant(monkeypatch: Any, name: str) -> None:
     """Plant a mutant."""
-    module, place, mutant = DISPATCH_MUTANTS[name]
+    module, place, mutant = {**DISPATCH_MUTANTS, **RESULT_MUTANTS}[name]
     monkeypatch.setattr(f"warpbank.hdl.collector.{module}.{place}", mutant)

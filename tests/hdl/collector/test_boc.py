@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies
 
 from tests.hdl.bench import FEW, SEEDS, fails
 from tests.hdl.collector.boc_bench import BOCS, Bench
-from tests.hdl.collector.boc_mutants import DISPATCH_MUTANTS, plant
+from tests.hdl.collector.boc_mutants import DISPATCH_MUTANTS, RESULT_MUTANTS, plant
 from warpbank.arch.config import preset
 from warpbank.hdl.collector import boc
 from warpbank.hdl.collector.boc import Boc
@@ -86,8 +86,8 @@ class NeverMerges(Inserter):
 class DropsSqueezed(Boc):
     """A value that is evicted before its time is gone, dirty or not."""
 
-    def _collector(self, m: Any, warp: int, gone: Any) -> None:
-        super()._collector(m, warp, gone)
+    def _collector(self, m: Any, warp: int, *rest: Any) -> None:
+        super()._collector(m, warp, *rest)
         squeezed = Mux(self._chosen[warp], self._inserters[warp].squeezed, 0)
         with m.If(squeezed.any()):
             m.d.sync += self._state[warp].valid.eq(self._state[warp].valid & ~squeezed)
@@ -119,8 +119,8 @@ def test_mutants_are_caught(
     assert fails(lambda seed: lockstep(machine, seed, unit))
 
 
-@pytest.mark.parametrize("name", DISPATCH_MUTANTS)
-def test_mutants_of_dispatch_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", [*DISPATCH_MUTANTS, *RESULT_MUTANTS])
+def test_mutants_of_dispatch_and_results_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, name)
     assert fails(lambda seed: lockstep("full", seed))
 
