@@ -84,8 +84,8 @@ def test_frame_of_a_run(run: wb.Run) -> None:
 
 
 def test_energy_tables(run: wb.Run) -> None:
-    """Beside the common table stands that of the scheme's paper, unless another one is asked for."""
-    assert [each.table for each in run.energy_own] == ["bow"]
+    """Beside the common table stand those of the scheme, unless another one is asked for."""
+    assert [each.table for each in run.energy_own] == ["bow", "bow-network"]
     other = wb.run("vectoradd", size="tiny", preset="tiny", scheme="bow-wr", energy="bow")
     assert other.energy.table == "bow"
     assert other.energy_own == ()

@@ -20,7 +20,7 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import TO_BANKS, TO_COLLECTOR, Unit
 from warpbank.golden.check import OperandMismatch
-from warpbank.golden.collector.window import Entry, Window
+from warpbank.golden.collector.window import Collected, Entry, Window
 from warpbank.golden.sm import Result, simulate
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
@@ -263,8 +263,8 @@ class PartialMakesAnEntry(Window):
         uop.lane_mask = mask
         return done
 
-    def write(self, entry: Entry, mask: int, value: Value) -> None:
-        super().write(entry, self._every_lane, value)
+    def write(self, entry: Entry, mask: int, value: Value, last: bool = True) -> list[Collected]:
+        return super().write(entry, self._every_lane, value, last)
 
 
 @pytest.mark.parametrize("broken", [OneUopTooOld, LostAtEviction, PartialMakesAnEntry])
