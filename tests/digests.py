@@ -148,7 +148,10 @@ def main() -> int:
 
     found = measure(wanted, given.workers, tell)
     if given.action == "record":
-        given.file.write_text(json.dumps(found, indent=0) + "\n")
+        kept = json.loads(given.file.read_text()) if given.file.exists() else {}
+        every = {**kept, **found}
+        written = {run.name: every[run.name] for run in runs() if run.name in every}
+        given.file.write_text(json.dumps(written, indent=0) + "\n")
         return 0
     recorded = json.loads(given.file.read_text())
     wrong = [name for name, made in found.items() if recorded.get(name) != made]
