@@ -316,9 +316,9 @@ def cover(trace: Trace, config: SmConfig, scheme: Scheme) -> Coverage:
 
 #: Programs of the search: a name of `RandomProgram`, and overrides of the preset `tiny`.
 SEARCH = (
-    *((f"divergent-{seed}", SMALL) for seed in (1, 2, 6, 7)),
-    *((f"mixed-{seed}", SMALL) for seed in (1, 7)),
-    *((f"divergent-{seed}", ()) for seed in (6, 7)),
+    *((f"divergent-{seed}", SMALL) for seed in (1, 2, 3, 6, 7, 9)),
+    *((f"mixed-{seed}", SMALL) for seed in (1, 7, 10)),
+    *((f"divergent-{seed}", ()) for seed in (3, 6, 7, 9)),
 )
 
 

@@ -1,8 +1,9 @@
 """A trace in which a collector evicts a register in the cycle in which a write of some of its lanes issues.
 
 A launch has one warp and one case, with a register of its own. Under BOW with write-back and a window of
-three uops the register is written, read, and left alone for two uops; so its value leaves in the cycle in
-which the next uop issues.
+three uops the register is written, read, and left alone for four uops that need no collector. The third of
+them moves the window past it; its value is chosen and read, and leaves in the cycle in which the uop behind
+the fourth issues.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import IntEnum
 
+from warpbank.arch.uop import Unit
 from warpbank.program.hints import Hints
 from warpbank.program.trace.builder import Op, TraceBuilder, alu
 from warpbank.program.trace.schema import Trace
@@ -41,7 +43,7 @@ class Case(IntEnum):
 
 def _use(register: int, fillers: int) -> list[Op]:
     """Write a register, read it, and leave it alone for so many uops."""
-    return [alu(register), alu(8, register), *(alu(9 + number) for number in range(fillers))]
+    return [alu(register), alu(8, register), *[Op(Unit.CONTROL)] * fillers]
 
 
 def _case(case: Case, before: tuple[int, ...] | None, value: tuple[int, ...]) -> list[tuple[Op, object]]:
@@ -50,8 +52,8 @@ def _case(case: Case, before: tuple[int, ...] | None, value: tuple[int, ...]) ->
     written = [alu(case.register, mask=LOW), alu(8, case.register)]
     made: list[tuple[Op, object]] = []
     if before is not None:
-        made += zip(_use(case.register, 3), (before, 1, 1, 1, 1), strict=True)
-    made += zip(_use(case.register, 3 if later else 2), (value, 1, 1, 1, 1), strict=False)
+        made += [(op, 1 if number else before) for number, op in enumerate(_use(case.register, 6))]
+    made += [(op, 1 if number else value) for number, op in enumerate(_use(case.register, 5 if later else 4))]
     return [*made, *zip(written, (9, 1), strict=True)]
 
 
@@ -69,6 +71,6 @@ def eviction_trace() -> Trace:
         builder.launch([[op for op, _ in case]])
     trace = builder.build()
     values = trace.values.copy()
-    for row, value in zip(values, [value for case in cases for _, value in case], strict=True):
+    for row, value in zip(values, [value for case in cases for op, value in case if op.count], strict=True):
         row[:4] = value
     return replace(trace, values=values, hints=Hints.none(len(trace.code)))

@@ -69,7 +69,7 @@ def test_mutant_a_rule_that_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> No
     wrong = Rule("Nobody writes what is evicted.", ("part writer",), ("write back",))
     monkeypatch.setattr(event_pair_rules, "RULES", (*RULES, wrong))
     with pytest.raises(AssertionError, match="part writer and write back in one cycle under bow-wr"):
-        run("bow-wr+gscalar-half", "divergent-1", SMALL)
+        run("bow-wr+gscalar-half", "divergent-3", SMALL)
 
 
 def test_rules_name_kinds() -> None:

@@ -131,7 +131,7 @@ def test_random_programs_are_part_of_the_check(ran: list[str], monkeypatch: pyte
     assert ran[0] == "bow-wb+gscalar"
     parts = traces[0].dynamic["mask"] & 0xF
     assert ((parts != 0xF) & (parts != 0)).mean() > 0.2
-    assert {name for name in PROGRAMS if RandomProgram.parse(name)} >= {"divergent-6", "divergent-7"}
+    assert {name for name in PROGRAMS if RandomProgram.parse(name)} >= {"divergent-3", "divergent-9"}
     with pytest.raises(WarpbankError, match="diverging-7"):
         LockstepRun("bow", "diverging-7", "tiny", (), "pysim").check()
 

@@ -26,7 +26,7 @@ ROOMS = ("hierarchy", "collector", "mapping", "storage")
 KERNELS = ("vectoradd", "reduction", "spmv")
 #: What a check runs. lud and the seeded programs write registers on some lanes in the cycle of their eviction
 #: (docs/event_pairs.md); pathfinder has moves of registers that no instruction reads again.
-PROGRAMS = (*KERNELS, "pathfinder", "lud", "mixed-7", "divergent-6", "divergent-7")
+PROGRAMS = (*KERNELS, "pathfinder", "lud", "mixed-10", "divergent-3", "divergent-9")
 #: What a result depends on besides the programs.
 SOURCES = (
     "warpbank.arch",
