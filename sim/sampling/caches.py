@@ -6,13 +6,12 @@ They tell what missed, and what the caches hold where a part of the program begi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numba import njit
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Memory
+from warpbank.program.loops import loop
 from warpbank.program.trace.schema import Trace
 
 _LOADS = (int(Memory.LOAD_GLOBAL), int(Memory.LOAD_LOCAL))
@@ -70,15 +69,7 @@ class Caches:
         return Contents([*first.tolist(), *second.tolist()], [True] * len(first) + [False] * len(second))
 
 
-def _compiled(function: Any) -> Any:
-    """The function, compiled on first use and kept on disk where a folder can be written."""
-    try:
-        return njit(cache=True)(function)
-    except RuntimeError:
-        return njit(function)
-
-
-@_compiled
+@loop
 def _walk(
     lines: np.ndarray,
     starts: np.ndarray,
