@@ -685,8 +685,8 @@ RULES.append(_one_scalar_bank)
 
 
 def _hints(rows: Sequence[Row], collector: str) -> tuple[str, ...]:
-    """What the compiler must provide for these rows. Collectors that keep values keep them beyond the strand
-    in which the compiler keeps them in the cache, so that it must know which results leave no lane behind."""
+    """Hints that these rows ask of the compiler. Collectors that keep values keep them beyond the strand in
+    which the compiler keeps them in the cache, so that it must know which results leave no lane behind."""
     hints = dict.fromkeys(hint for row in rows for hint in row.hints)
     if "cached" in hints and collector != BASELINE.collector:
         hints["fresh"] = None

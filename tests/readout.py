@@ -18,8 +18,9 @@ import pytest
 from tests.abstract_registers import Executed, executed, mismatches
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
-from warpbank.arch.uop import MAX_SOURCES, MOVE, NOTICES, Control, Unit, Uop
+from warpbank.arch.uop import MAX_SOURCES, MOVE, NOTICES, Control, Unit
 from warpbank.golden import sm as golden_sm
+from warpbank.golden.stream import TraceUop
 from warpbank.program.hints import Hints
 from warpbank.program.trace.schema import CODE, DYNAMIC, Trace
 from warpbank.sim.engines import host
@@ -45,17 +46,17 @@ class Recorder:
         """A warp starts."""
         self._rows[sub_core, warp] = row
 
-    def issue(self, uop: Uop) -> None:
+    def issue(self, uop: TraceUop) -> None:
         """A uop issues."""
 
-    def dispatch(self, uop: Uop) -> None:
+    def dispatch(self, uop: TraceUop) -> None:
         """A uop is dispatched: note its operands, decompress moves apart."""
         if uop.seq & MOVE:
             return
-        key = self._rows[uop.sub_core, uop.warp], uop.seq  # type: ignore[attr-defined]
+        key = self._rows[uop.sub_core, uop.warp], uop.seq
         if key in self.found:
             self.twice.append(key)
-        self.found[key] = [np.array(operand) for operand in uop.operands]  # type: ignore[attr-defined]
+        self.found[key] = [np.array(operand) for operand in uop.operands]
         self.checked += len(self.found[key])
 
 

@@ -390,7 +390,7 @@ class Ltrf(Hierarchy):
         self._chosen = stay
 
     def _clean(self, each: Chosen, entry: int) -> bool:
-        """Whether the main register file has the value of a register that leaves, and none is to come."""
+        """Test of a register that leaves: the main register file has its value, and none is to come."""
         return self._tracks and not each.plain and not self._dirty[self._chosen_row] >> entry & 1
 
     def _zero(self, warp: int, register: int, entry: int, offset: int) -> bool:

@@ -384,7 +384,7 @@ class Ltrf(LtrfEvents, Hierarchy):
             m.d.comb += back.eq(read | Mux(blocks.offset == row, vacated, 0))
 
     def _clean(self, number: int) -> Value:
-        """Whether the main register file has the value of a register that leaves, and none is to come."""
+        """Test of a register that leaves: the main register file has its value, and none is to come."""
         if not self._tracks:
             return Const(0, 1)
         dirty = Array(self._dirty)[self._blocks.offset]

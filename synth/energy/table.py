@@ -251,7 +251,7 @@ def _leakage(row: Table) -> LeakageRow:
 
 
 def _per(row: Table, *, required: bool) -> tuple[str, float]:
-    """What a row is charged per, and how much of that: the keys `per` and `amount`."""
+    """Amount of the machine that a row's price is for: the keys `per` and `amount`."""
     per = row.take("per", (str,), None if required else "", required=required)
     if per not in AMOUNTS and (per or required):
         row.fail("per", f"there is no amount {per!r}; a row may be charged per {', '.join(AMOUNTS)}")

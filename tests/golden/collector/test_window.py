@@ -78,7 +78,9 @@ class Bench:
         """A result arrives; whether the window keeps it."""
         entry = self.window.expecting(register)
         if entry is not None:
+            self.window.expect_write(entry)
             self.window.write(entry, mask, _value(value))
+            entry.users -= 1
         return entry is not None
 
     def slide(self, uops: int = 1) -> None:

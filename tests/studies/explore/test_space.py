@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from warpbank.arch.errors import ArgumentError, ConfigError
@@ -16,9 +18,9 @@ LEGAL = tuple(each for each in combinations() if each.legal)
 SPACE = Space(LEGAL)
 
 
-def space(only: str, **more: object) -> Space:
+def space(only: str, **more: Any) -> Space:
     """Space of the combinations that have some rows."""
-    return Space(tuple(each for each in named(only) if each.legal), **more)  # type: ignore[arg-type]
+    return Space(tuple(each for each in named(only) if each.legal), **more)
 
 
 def test_every_legal_combination_is_a_point_and_the_baseline_the_first() -> None:
