@@ -650,7 +650,7 @@ register_scheme(
                     Part("renaming_table", shown=True),
                     Part("availability", Size("fermi", quick=True), shown=True),
                     Part("release", Size("fermi", quick=True), shown=True),
-                    Part("flag_cache", shown=True),
+                    Part("flag_cache", Size("fermi", quick=True), shown=True),
                     Part("exempt"),
                     Part("deadlock_reserve"),
                     Part("renaming_table_1k"),

@@ -204,6 +204,7 @@ class OperandLookup(wiring.Component):
         look-up."""
         read = self.read.payload
         mine, asks = Signal(MAX_SOURCES, name=f"mine_{number}"), Signal(name=f"asks_{number}")
+        asked = Signal(MAX_SOURCES, name=f"asked_{number}")
         m.d.comb += [
             mine.eq(
                 Cat(
@@ -220,16 +221,22 @@ class OperandLookup(wiring.Component):
         m.d.comb += [
             pushed.uop.eq(new),
             pushed.slots.eq(mine),
-            slots.eq(Mux(waits, head.slots, Mux(asks, mine, 0))),
+            asked.eq(Mux(arrives, mine, 0)),
+            slots.eq(Mux(waits, head.slots, asked)),
         ]
-        choice, last = chosen(m, slots, f"slot_{number}"), Signal(name=f"last_{number}")
+        # The new uop comes late: what follows from the one that waits is found without it.
+        of_head, of_new = lowest(head.slots), lowest(asked)
+        last, single = Signal(name=f"last_{number}"), Signal(name=f"single_{number}")
+        choice = _Choice(Signal(MAX_SOURCES, name=f"slot_{number}"), asked.any() | waits)
         m.d.comb += [
-            last.eq(slots == choice.one_hot),
+            choice.one_hot.eq(Mux(waits, of_head, of_new)),
+            last.eq(head.slots == of_head),
+            single.eq(asked == of_new),
             fifo.w_data.eq(pushed.as_value()),
             fifo.w_en.eq(asks & waits & (fifo.r_rdy | ~last)),
             fifo.r_en.eq(waits & last),
         ]
-        m.d.sync += waits.eq(Mux(waits, ~last | fifo.r_rdy | asks, asks & ~last))
+        m.d.sync += waits.eq(Mux(waits, ~last | fifo.r_rdy | asks, asks & ~single))
         with m.If(waits & last):
             m.d.sync += head.as_value().eq(Mux(fifo.r_rdy, fifo.r_data, pushed.as_value()))
         with m.Else():
@@ -251,6 +258,6 @@ class OperandLookup(wiring.Component):
         ]
         owed = Signal(self._uops, name=f"owed_{number}")
         ends = decode(m, head.uop, waits & last, self._uops, f"ends_{number}")
-        short = asks & (waits | ~last)
+        short = asks & (waits | ~single)
         m.d.sync += owed.eq(owed & ~ends | decode(m, new, short, self._uops, f"short_{number}"))
         return _Bank(choice, answer, waits, ends, owed & ~ends, short)
