@@ -654,7 +654,7 @@ register_scheme(
                     Part("exempt"),
                     Part("deadlock_reserve"),
                     Part("renaming_table_1k"),
-                    Part("operand_lookup"),
+                    Part("operand_lookup", Size("fermi", clock=0.9, quick=True)),
                 ),
                 tried={"sub_core.mapping.table_bytes": (512, 1024, 2048)},
             ),
