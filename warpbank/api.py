@@ -15,7 +15,8 @@ from warpbank import workloads
 from warpbank.arch.errors import ArgumentError
 from warpbank.arch.presets import PRESETS
 from warpbank.arch.presets import preset as machine_of
-from warpbank.arch.schemes import BASELINE, ROOMS, SCHEMES
+from warpbank.arch.schemes import BASELINE, SCHEMES
+from warpbank.arch.units import ROOMS
 from warpbank.program.cuda import compile_source
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.options import FREE_REGISTERS, CodeOrder, ConstantPlace
