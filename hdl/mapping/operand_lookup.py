@@ -157,9 +157,9 @@ class OperandLookup(wiring.Component):
         for slot, place in enumerate(self.place):
             m.d.comb += [place.warp.eq(read.warp), place.register.eq(read.sources[slot])]
         new = decode(m, number, arrives, count, "new")
-        uops = [record(layout, name=f"uop_{place}", reset_less=True) for place in range(count)]
-        for place, kept in enumerate(uops):
-            with m.If(new[place]):
+        uops = [record(layout, name=f"uop_{row}", reset_less=True) for row in range(count)]
+        for row, kept in enumerate(uops):
+            with m.If(new[row]):
                 m.d.sync += kept.as_value().eq(read.as_value())
         own = [Cat(1, place.physical) for place in self.place]  # there is a physical register; which
         banks = [self._bank(m, bank, arrives, number, exempt, uops) for bank in range(TABLE_BANKS)]
@@ -187,14 +187,14 @@ class OperandLookup(wiring.Component):
         here = [Mux(late, (leaves & bank.ends).any(), ~bank.waits) for bank in banks]
         for slot in range(MAX_SOURCES):
             names = [
-                Signal.like(own[slot], name=f"name_{slot}_{place}", reset_less=True) for place in range(count)
+                Signal.like(own[slot], name=f"name_{slot}_{row}", reset_less=True) for row in range(count)
             ]
-            for place, kept in enumerate(names):
-                with m.If(new[place]):
-                    m.d.sync += kept.eq(own[slot])
+            for row, known_name in enumerate(names):
+                with m.If(new[row]):
+                    m.d.sync += known_name.eq(own[slot])
                 for bank in banks:
-                    with m.If(bank.served[place] & bank.slot[slot]):
-                        m.d.sync += kept.eq(bank.answer)
+                    with m.If(bank.served[row] & bank.slot[slot]):
+                        m.d.sync += known_name.eq(bank.answer)
             found = Signal.like(own[slot], name=f"name_{slot}")
             m.d.comb += found.eq(Mux(late, pick(leaves, names), own[slot]))
             for bank, its in zip(banks, here, strict=True):
