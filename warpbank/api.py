@@ -8,6 +8,7 @@ these functions when they are first used.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,6 +37,7 @@ from warpbank.results import (
 from warpbank.sim import engines, extensions, traced
 from warpbank.sim import experiment as exp
 from warpbank.sim.engines.base import Progress
+from warpbank.sim.engines.checkpoint import SECONDS, Checkpoint
 from warpbank.sim.lockstep import run_lockstep
 from warpbank.sim.output import check_file, check_folder
 from warpbank.sim.runs.execute import MOST_WORKERS
@@ -98,6 +100,8 @@ def run(
     energy: StrPath = energies.COMMON,
     trace: StrPath | None = None,
     sample: bool = False,
+    checkpoint: StrPath | None = None,
+    checkpoint_every: float = SECONDS,
     progress: Progress | None = None,
 ) -> Run:
     """Run a kernel through a machine, with every operand checked.
@@ -126,6 +130,9 @@ def run(
     trace : instead of a kernel, a trace of Accel-Sim: `.traceg` or `kernelslist.g`.
     sample : simulate representative parts on the golden model, and estimate the whole run with a confidence
         interval (docs/sampling.md).
+    checkpoint : file that keeps the state of a long run on the golden model, which goes on from it if it is
+        there (docs/checkpoint.md); None: none.
+    checkpoint_every : seconds between two writes of the checkpoint.
     progress : called with (warp instructions retired, of how many) now and then.
 
     Returns
@@ -139,6 +146,8 @@ def run(
         fit each other.
     PtxError, LaunchError, TraceError : a file of yours is wrong.
     EngineError, ToolError : the engine is not installed, or cannot run this.
+    CheckpointError : the checkpoint is damaged, somebody else's, or of another experiment.
+    OutputError : the checkpoint or the waves cannot be written.
     MissingPackageError : `sample` needs scikit-learn.
     EnergyError : there is no such energy table, or its file is wrong.
     ExecutionError : the kernel went wrong: out of bounds, deadlock, wrong result.
@@ -147,6 +156,8 @@ def run(
     simulator = engines.engine(_text("engine", engine), fast=_switch("fast", fast))
     if waves is None and wave_cycles is not None:
         raise ArgumentError("wave_cycles says which cycles go into the file that waves names; give both")
+    every = _seconds("checkpoint_every", checkpoint_every)
+    kept = None if checkpoint is None else Checkpoint(_path("checkpoint", checkpoint), every)
     prices = energies.table(_name("energy", energy))
     recorded = None if waves is None else engines.Waves(_path("waves", waves), *_cycles(wave_cycles))
     experiment, notes = traced.choose(
@@ -170,6 +181,7 @@ def run(
         waves=recorded,
         progress=_optional(_function, "progress", progress),
         sample=sampled,
+        checkpoint=kept,
     )
     data = report.to_dict()
     own = energies.own_tables(experiment.scheme) if str(energy) == energies.COMMON else ()
@@ -626,6 +638,13 @@ def _whole(name: str, value: object, low: int = 1, high: int | None = None) -> i
     if type(value) is not int or value < low or (high is not None and value > high):
         raise ArgumentError(f"{name} takes a whole number {limits}, not {value!r}")
     return value
+
+
+def _seconds(name: str, value: object) -> float:
+    """A time that an argument takes."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
+        raise ArgumentError(f"{name} takes a number of seconds, 0 or more, not {value!r}")
+    return float(value)
 
 
 def _compile_options(
