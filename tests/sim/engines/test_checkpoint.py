@@ -10,6 +10,7 @@ import threading
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -45,7 +46,7 @@ class Mortal(Checkpoint):
         self._left -= 1
         if not self._left:
             if self._place == "between":  # the new file is there, under its other name
-                module.os.replace = _kill  # type: ignore[assignment]
+                mock.patch.object(os, "replace", _kill).start()
             elif self._place == "after":
                 super().keep(machine)
             else:
