@@ -1,4 +1,4 @@
-"""What the steps of LTRF bring, and what departures from its engine cost: `python -m bench.ltrf`.
+"""Steps of LTRF and what each brings, departures from its engine and what each costs: `python -m bench.ltrf`.
 
 Speed of LTRF on several machines as change of the geometric mean of cycles, against the baseline under the
 two-level scheduler with the same replacement and as many active warps. Each machine has main register banks
