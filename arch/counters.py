@@ -105,7 +105,7 @@ COUNTERS: dict[str, Counter] = {
         Counter(
             "cache.allocations", "warp registers", "Registers given a place in the cache.", "cache_allocate"
         ),
-        Counter("cache.prefetches", "uops", "PREFETCHes issued.", "prefetch"),
+        Counter("cache.prefetches", "uops", "PREFETCHes, issued or by the extra bit.", "prefetch"),
         Counter(
             "cache.interval_reads",
             "warp registers",

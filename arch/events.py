@@ -178,7 +178,10 @@ EVENTS: dict[str, Event] = {
             "2 requests behind the oldest one.",
         ),
         Event(
-            "prefetch", _UOP, "A PREFETCH issues: it names the registers that its warp needs in the cache."
+            "prefetch",
+            _UOP,
+            "A PREFETCH issues, or the extra bit of the uop is served: the warp names the registers that it "
+            "needs in the cache.",
         ),
         Event(
             "cache_allocate",

@@ -198,6 +198,13 @@ class CacheConfig(_Checked):
         "written since they came, an extension of ours",
         choices=("all", "dirty"),
     )
+    prefetch: str = item(
+        "instruction",
+        "policy",
+        "LTRF: how the code prefetches; `instruction`: by an instruction before an interval, which takes an "
+        "issue slot, `bit`: by an extra bit of the interval's first instruction, which takes none",
+        choices=("instruction", "bit"),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -465,6 +472,11 @@ class SmConfig(_Checked):
     def takes_flags(self) -> bool:
         """Whether the machine takes the release flags of register renaming."""
         return self.sub_core.mapping.release_flags == "on"
+
+    @property
+    def takes_bits(self) -> bool:
+        """Whether uops carry the extra bit by which their warp prefetches (LTRF)."""
+        return self.sub_core.cache.prefetch == "bit"
 
     @property
     def lane_mask(self) -> int:

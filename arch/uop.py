@@ -105,6 +105,7 @@ class Uop:
     dead : bit k: the read of source k is the last of its register, for all lanes (LTRF+, renaming) (6).
     scalar : one lane can execute it for all, if its register operands are scalar (G-Scalar) (1).
     fresh : no lane needs what its destinations held before (G-Scalar) (1).
+    enters : the extra bit: its warp prefetches before it (LTRF) (1, if the machine takes such bits).
     """
 
     warp: int
@@ -124,3 +125,4 @@ class Uop:
     dead: int = 0
     scalar: int = 0
     fresh: int = 0
+    enters: bool = False

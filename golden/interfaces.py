@@ -276,7 +276,7 @@ class Hierarchy(ABC):
 
     @abstractmethod
     def prefetch(self, uop: TraceUop) -> None:
-        """A PREFETCH issues, besides."""
+        """A PREFETCH issues, besides; or the uop's extra bit is served."""
 
     # --- A cycle, in order.
 

@@ -11,7 +11,7 @@ from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.values import Value
 from warpbank.program.hints import Hints
 from warpbank.program.release.fetch import covers
-from warpbank.program.trace.schema import FLAG_ARRIVE, FLAG_WAIT, Trace
+from warpbank.program.trace.schema import FLAG_ARRIVE, FLAG_ENTER, FLAG_WAIT, Trace
 
 #: Uops of a warp that are decoded at a time, so that a long warp needs no more memory than a short one.
 CHUNK = 1024
@@ -42,7 +42,8 @@ class TraceUop(Uop):
     releases : mask of the registers that it releases (a pbr).
     covered : first pc that its pir word covers; None: no word covers it.
     retired : its last write is done.
-    working_set : mask of the registers that a PREFETCH names.
+    enters : the warp has still to prefetch before it: its extra bit, until that is served.
+    working_set : mask of the registers that a PREFETCH, or the extra bit, names.
     expected : per source, architectural value and lanes ever written (operand checker).
     part : executes on other lanes than those the warp was launched with (divergent, or guarded).
     """
@@ -146,7 +147,7 @@ class TraceUop(Uop):
         self.values, self.lines = values, lines
         self.passes, self.written = passes, 0
         self.last = last
-        self.retired = self.arrive = self.wait = False
+        self.retired = self.arrive = self.wait = self.enters = False
 
 
 class Template:
@@ -335,6 +336,7 @@ class WarpStream:
             position + 1 == self.length,
         )
         flag = flags[at]
+        uop.enters = bool(flag & FLAG_ENTER)
         if flag & FLAG_ARRIVE:
             uop.arrive, uop.wait = True, bool(flag & FLAG_WAIT)
             uop.barrier, uop.barrier_warps = (int(number) for number in self._barriers[at])

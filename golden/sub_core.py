@@ -11,7 +11,8 @@ The phases of a cycle, in order:
  7. dispatch: complete uops go to their units;
  8. collect: operands that were read arrive at the collectors;
  9. fill: an instruction buffer takes a uop;
-10. issue: a warp's uop, or the move that must go before it, goes to its collector;
+10. issue: a warp's uop, or the move that must go before it, goes to its collector; another warp's extra bit
+    is served;
 11. account: what held in the cycle is reported;
 12. edge: collectors, mapping and hierarchy go on to the next cycle.
 """
@@ -139,6 +140,7 @@ class SubCore:
             mapping.settle(status.here)
         active = self._active & registers.may_issue & ~mapping.lacking
         ready = status.ready & active
+        entering = status.enters & active
         eligible = ready & (collectors.may_issue & ~status.free | status.free & collectors.may_slide)
         # activate
         came, gone = self.scheduler.activate(status, mapping.lacking, registers)
@@ -165,6 +167,8 @@ class SubCore:
         # fill
         status.changed |= self.buffers.step(cycle)
         # issue
+        if entering:
+            self._enter(entering)
         if eligible:
             self._issue(self.scheduler.pick(eligible, collectors.holds), cycle)
             reason = _ISSUED
@@ -223,6 +227,13 @@ class SubCore:
             self._retired(uop)
         if uop.arrive or uop.last:
             self._at_issue(uop)
+
+    def _enter(self, warps: int) -> None:
+        """The bit-vector that the extra bit of one of these warps' next uops announces comes in: a PREFETCH
+        that takes no issue slot."""
+        uop = self.buffers.enter(warps)
+        self.registers.prefetch(uop)
+        self.status.changed |= 1 << uop.warp
 
     def _activate(self, came: int, gone: int, live: int) -> None:
         """Tell the registers which warps have become active and pending in this cycle; `live`: those not over
@@ -290,6 +301,7 @@ class SubCore:
         if (
             ready & (collectors.may_issue | status.free)
             or not self._settled
+            or status.enters & active
             or self.registers.busy
             or collectors.busy
         ):

@@ -253,12 +253,12 @@ class DeliveryInterface(Interface, Protocol):
 class Immediate(wiring.Signature):
     """Question to the testbench: the bit-vector of a PREFETCH.
 
-    It stands behind the instruction in the code and is too long for its uop. Seen from the sub-core.
+    It stands beside an instruction in the code and is too long for its uop. Seen from the sub-core.
 
     Members
     -------
-    valid : Out(1). A PREFETCH issues in this cycle. From registers.
-    pc : Out(pc). Its instruction. From registers.
+    valid : Out(1). A PREFETCH issues in this cycle, or an extra bit is served. From registers.
+    pc : Out(pc). The PREFETCH, or the uop with the extra bit. From registers.
     bits : In(256). The answer, in the same cycle; used for the next state only.
     """
 

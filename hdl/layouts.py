@@ -95,6 +95,7 @@ def uop_layout(config: SmConfig) -> data.StructLayout:
     scalar : the compiler's hint that one lane may execute the uop for all.
     fresh : the compiler's hint that no lane of the destination's old value is read again.
     part : it executes on other lanes than those the warp was launched with (divergent, or guarded).
+    enters : if the machine takes extra bits: the warp prefetches before it.
     """
     flags = (
         {"release": PAYLOAD_BITS, "wide": 1, "covered": 1, "first": field_width("pc", config)}
@@ -130,6 +131,7 @@ def uop_layout(config: SmConfig) -> data.StructLayout:
             "scalar": 1,
             "fresh": 1,
             "part": 1,
+            **({"enters": 1} if config.takes_bits else {}),
         }
     )
 

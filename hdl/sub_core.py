@@ -128,6 +128,7 @@ class SubCore(wiring.Component):
         for name, part in self._parts().items():
             m.submodules[name] = part
         self._prefetch = Signal(name="prefetch")
+        self._waits = Signal(self.config.sub_core.warps, name="waits_to_enter")
         self._start(m)
         self._look(m)
         self._activate(m)
@@ -169,12 +170,15 @@ class SubCore(wiring.Component):
                 m.d.comb += [
                     getattr(sink, name).eq(getattr(hazards, name)) for name in hazards.signature.members
                 ]
+        # A uop whose extra bit is still to be served waits for that, whatever else it waits for.
+        m.d.comb += [self._waits.eq(entry.waits) for entry in optional(buffers, "entry")]
         m.d.comb += [
             status.first.eq(buffers.first),
             status.collects.eq(buffers.collects),
             # A PREFETCH changes the places of registers, so that no operand may be on its way.
-            status.blocked.eq(scoreboard.blocked | buffers.prefetches & ~scoreboard.quiet),
-            status.memory.eq(scoreboard.memory),
+            status.blocked.eq(scoreboard.blocked | buffers.prefetches & ~scoreboard.quiet | self._waits),
+            status.memory.eq(scoreboard.memory & ~self._waits),
+            status.distant.eq(scoreboard.distant & ~self._waits),
             status.may_issue.eq(collectors.may_issue),
             status.may_slide.eq(collectors.may_slide),
             status.refused.eq(collectors.refused),
@@ -184,9 +188,11 @@ class SubCore(wiring.Component):
     def _activate(self, m: Module) -> None:
         """Masks of the warps that scheduler and registers let issue, and of those that come and go."""
         scheduler, registers, status = self.scheduler, self.registers, self.status
+        enters = self._waits & self.scoreboard.quiet & ~status.away
+        m.d.comb += [entry.may.eq(enters & status.active) for entry in optional(self.buffers, "entry")]
         m.d.comb += [
             scheduler.ready.eq(status.ready),
-            scheduler.away.eq(status.away | registers.lacking & status.ready),
+            scheduler.away.eq(status.away | registers.lacking & (status.ready | enters)),
             scheduler.over.eq(status.over),
             scheduler.may_activate.eq(registers.may_activate),
             status.active.eq(scheduler.active & registers.may_issue & ~registers.lacking),
@@ -282,16 +288,20 @@ class SubCore(wiring.Component):
         """The instruction buffers take uops, and the bit-vectors of PREFETCHes come in."""
         status, registers = self.status, self.registers
         wiring.connect(m, wiring.flipped(self.fill), self.buffers.fill)
+        prefetches = status.done & (status.uop.control == Control.PREFETCH)
+        warp, pc = self.scheduler.pick, status.uop.pc
+        for entry in optional(self.buffers, "entry"):
+            prefetches, warp, pc = entry.valid, entry.warp, entry.pc
         m.d.comb += [
-            self._prefetch.eq(status.done & (status.uop.control == Control.PREFETCH)),
+            self._prefetch.eq(prefetches),
             registers.prefetch.eq(self._prefetch),
-            registers.prefetching.eq(self.scheduler.pick),
+            registers.prefetching.eq(warp),
         ]
         for immediate in optional(self, "immediate"):
             m.d.comb += [
                 registers.working.eq(immediate.bits),
                 immediate.valid.eq(self._prefetch),
-                immediate.pc.eq(status.uop.pc),
+                immediate.pc.eq(pc),
             ]
 
     def _issue(self, m: Module) -> None:
@@ -310,7 +320,6 @@ class SubCore(wiring.Component):
             moves.missing.eq(Array(registers.missing)[scheduler.pick]),
             moves.issues.eq(status.issues),
             status.uop.eq(moves.goes),
-            status.distant.eq(self.scoreboard.distant),
             self.in_flight.issue.eq(status.issue.valid),
             self.in_flight.warp.eq(scheduler.pick),
             self.issues.eq(status.issues),

@@ -13,7 +13,7 @@ from warpbank.program.hints import Hints
 from warpbank.program.intervals.dead import dead_operands
 from warpbank.program.intervals.dynamic import form_all
 from warpbank.program.intervals.formation import Rule
-from warpbank.program.intervals.insertion import insert_prefetches
+from warpbank.program.intervals.insertion import insert_prefetches, mark_entries
 from warpbank.program.isa import Kernel
 from warpbank.program.release.exemption import exemptions
 from warpbank.program.release.fetch import without_pir
@@ -25,7 +25,7 @@ from warpbank.program.trace.batches import in_batches
 from warpbank.program.trace.schema import Trace
 from warpbank.program.write_back import write_back_hints
 
-#: Hints that are PREFETCH instructions: where they are inserted.
+#: Hints that are PREFETCHes: where they are put.
 RULES = {"intervals": Rule.INTERVAL, "strands": Rule.STRAND}
 
 
@@ -39,7 +39,8 @@ def with_hints(
     (`warpbank.program.strand_cache`). `release` is no field: it sets `dead` to what the flags of register
     renaming can tell, puts the flag instructions into the code, and exempts registers that the machine's
     renaming table has no room for (`warpbank.program.release`). `intervals` and `strands` are no fields, but
-    PREFETCH instructions that are put into the code (`warpbank.program.intervals`).
+    PREFETCH instructions that are put into the code (`warpbank.program.intervals`), or, on a machine that
+    takes them, extra bits of the instructions there are.
 
     Parameters
     ----------
@@ -78,7 +79,8 @@ def with_hints(
     for name, rule in RULES.items():
         if name in wanted:
             intervals = form_all(kernels(), config.sub_core.cache.registers, rule)
-            annotated = in_batches(annotated, partial(insert_prefetches, intervals=intervals))
+            insert = mark_entries if config.takes_bits else insert_prefetches
+            annotated = in_batches(annotated, partial(insert, intervals=intervals))
     if "release" in wanted:
         made = kernels()
         release = release_all(made, exemptions(made, trace, config))

@@ -22,6 +22,9 @@ class InstructionBuffers:
     The warp to fill is chosen by rotating priority among those that have room at the clock edge. The stream
     stops behind a branch; it goes on `branch_hold` cycles after the cycle in which the branch issued.
 
+    On a machine that takes extra bits, the bit of a warp's first uop is served once per uop: one in a cycle,
+    chosen by rotating priority of its own. The uop issues in the next cycle at the earliest.
+
     On a machine that takes release flags, a uop whose flags are not in the release flag cache makes the next
     cycle one in which their instruction is fetched and no buffer is filled.
 
@@ -44,6 +47,7 @@ class InstructionBuffers:
         self._fillable = 0  # warps with room and something to fetch
         self._held: deque[tuple[int, int]] = deque()  # (first cycle that may fill, warp), in that order
         self._pointer = 0
+        self._entering = 0  # warp whose extra bit is served first
         self._flags = FlagCache(config.warps) if config.mapping.release_flags == "on" else None
         #: Warp, and first pc of the pir word that is fetched in this cycle.
         self._fetch: tuple[int, int] | None = None
@@ -101,6 +105,14 @@ class InstructionBuffers:
         elif hit is False:
             assert uop.covered is not None
             self._fetch = uop.warp, uop.covered
+
+    def enter(self, warps: int) -> TraceUop:
+        """Serve the extra bit of the first uop of one of these warps. Returns that uop."""
+        warp = first_from(warps, self._entering)
+        self._entering = (warp + 1) % self._warps
+        uop = self.entries[warp][0]
+        uop.enters = False
+        return uop
 
     def pop(self, warp: int, cycle: int) -> None:
         """Remove the first uop of `warp`, which issues."""

@@ -37,6 +37,7 @@ class Status:
         self.memory = 0
         self.distant = 0  # warps of `memory` that wait for a result from beyond the SM
         self.fetch = 0
+        self.enters = 0  # first uop's extra bit can be served: no operand is still to be read
 
     def update(self) -> None:
         """Recompute the bits of the changed warps."""
@@ -45,7 +46,7 @@ class Status:
         keep = ~changed
         ready, free = self.ready & keep, self.free & keep
         scoreboard, memory, fetch = self.scoreboard & keep, self.memory & keep, self.fetch & keep
-        distant = self.distant & keep
+        distant, enters = self.distant & keep, self.enters & keep
         here = self.here = self.live & ~self.at_barrier
         changed &= here
         while changed:
@@ -59,6 +60,11 @@ class Status:
                 memory |= bit
             else:
                 uop = entries[0]
+                if uop.enters:  # its hazards count from when the warp has prefetched
+                    scoreboard |= bit
+                    if self._scoreboard.quiet(warp):
+                        enters |= bit
+                    continue
                 hazard = self._scoreboard.hazard(uop)
                 if hazard is Hazard.NONE:
                     ready |= bit
@@ -72,7 +78,7 @@ class Status:
                         distant |= bit
         self.ready, self.free = ready, free
         self.scoreboard, self.memory, self.fetch = scoreboard, memory, fetch
-        self.distant = distant
+        self.distant, self.enters = distant, enters
 
     @property
     def away(self) -> int:

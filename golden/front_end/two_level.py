@@ -49,12 +49,12 @@ class TwoLevel(Scheduler):
     def activate(self, status: Status, lacking: int, registers: Hierarchy) -> tuple[int, int]:
         """Warps that cannot issue for long become pending, those that lack only physical registers among
         them."""
-        away = status.away | status.ready & lacking
+        away = status.away | (status.ready | status.enters) & lacking
         return self.edge(away, registers.may_activate, ~status.live)
 
     def activates(self, status: Status, lacking: int, registers: Hierarchy) -> bool:
         """Whether `activate` would change anything."""
-        away = status.away | status.ready & lacking
+        away = status.away | (status.ready | status.enters) & lacking
         return self.moves(away, registers.may_activate, ~status.live)
 
     def moves(self, away: int, may_activate: int = -1, over: int = 0) -> bool:

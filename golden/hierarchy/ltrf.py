@@ -183,7 +183,7 @@ class Ltrf(Hierarchy):
         self._complete()
 
     def prefetch(self, uop: TraceUop) -> None:
-        """A PREFETCH issues."""
+        """A PREFETCH issues, or the uop's extra bit is served."""
         self.blocks[uop.warp].working = uop.working_set
         self._complete()
         self._probe.emit("prefetch", uop.warp, uop.seq)

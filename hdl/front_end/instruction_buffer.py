@@ -12,6 +12,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from warpbank.arch.events import field_width
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, RZ, Control
 from warpbank.hdl.async_memory import read_at, write_at
@@ -57,6 +58,43 @@ class HazardsInterface(Interface, Protocol):
     count: Signal
 
 
+class Entry(wiring.Signature):
+    """Extra bits of the warps' first uops, which announce the bit-vectors of the intervals that are entered.
+
+    Seen from the buffers.
+
+    Members
+    -------
+    waits : Out(warps). Warps that have still to prefetch before their first uop. From registers.
+    may : In(warps). Those whose bit may be served in this cycle; meaningful where `waits`.
+    valid : Out(1). The bit of `warp` is served in this cycle. Combinational from registers and `may`.
+    warp : Out(bits(warps)). Warp that prefetches.
+    pc : Out(pc). Its first uop, with which the interval's bit-vector is found.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        core = config.sub_core
+        super().__init__(
+            {
+                "waits": Out(core.warps),
+                "may": In(core.warps),
+                "valid": Out(1),
+                "warp": Out(core.warp_width),
+                "pc": Out(field_width("pc", config)),
+            }
+        )
+
+
+class EntryInterface(Interface, Protocol):
+    """Interface object of the signature `Entry`."""
+
+    waits: Signal
+    may: Signal
+    valid: Signal
+    warp: Signal
+    pc: Signal
+
+
 class FlagCacheInterface(Interface, Protocol):
     """Ports of the release flag cache, `warpbank.hdl.mapping.flag_cache.FlagCache`."""
 
@@ -76,10 +114,13 @@ class InstructionBuffers(wiring.Component):
     The warp to fill is chosen by rotating priority among those that have room at the clock edge. The stream
     stops behind a branch; it goes on `branch_hold` cycles after the cycle in which the branch issued.
 
+    If the machine takes extra bits, that of a warp's first uop is served once: one in a cycle, chosen by
+    rotating priority of its own. The uop issues in the next cycle at the earliest.
+
     Parameters
     ----------
     config : the machine: entries, branch hold, warps.
-    probe : generate `events` (fill).
+    probe : generate `events` (fill, and prefetch where the machine takes extra bits).
 
     Members
     -------
@@ -92,7 +133,8 @@ class InstructionBuffers(wiring.Component):
     pop : In(1). The first uop of `warp` issues in this cycle.
     warp : In(bits(warps)). Warp that the scheduler picked.
     uop : Out(uop_layout). The first uop of `warp`; combinational.
-    events : Out(Events), if `probe`. Uops that are filled.
+    entry : Out(Entry), if the machine takes extra bits. Warps that enter an interval.
+    events : Out(Events), if `probe`. Uops that are filled, and extra bits that are served.
 
     Latency: a uop filled in cycle t can issue in t + 1.
     """
@@ -106,6 +148,7 @@ class InstructionBuffers(wiring.Component):
     pop: Signal
     warp: Signal
     uop: Record
+    entry: EntryInterface
     events: EventsInterface
 
     def __init__(self, config: SmConfig, probe: bool = False) -> None:
@@ -125,10 +168,12 @@ class InstructionBuffers(wiring.Component):
             "pop": In(1),
             "warp": In(core.warp_width),
             "uop": Out(uop_layout(config)),
+            **({"entry": Out(Entry(config))} if config.takes_bits else {}),
         }
         if probe:
             flags = {"flag_hit": 1, "flag_fetch": 1} if config.takes_flags else {}
-            members["events"] = Out(Events(config, {"fill": 1, **flags}))
+            bit = {"prefetch": 1} if config.takes_bits else {}
+            members["events"] = Out(Events(config, {"fill": 1, **flags, **bit}))
         self._probe = probe
         super().__init__(members)
 
@@ -188,9 +233,32 @@ class InstructionBuffers(wiring.Component):
         m.d.comb += [fill.valid.eq(choice.any & ~fetches), fill.warp.eq(choice.index)]
         with m.If(fill.valid):
             m.d.sync += pointer.eq(choice.after)
+        if self._config.takes_bits:
+            self._enter(m, [Cat(heads[warp], Const(warp, core.warp_width)) for warp in range(warps)], popped)
         if self._probe:
             emit(m, self.events.fill[0], fill.valid, warp=fill.warp, seq=uop.seq)
         return m
+
+    def _enter(self, m: Module, firsts: list[Value], popped: Value) -> None:
+        """Serve the extra bit of a first uop. `firsts`: the place of each warp's; `popped`: mask of the warp
+        whose first uop issues."""
+        entry, entries = self.entry, m.submodules.entries
+        served = Signal(len(popped), name="served")  # warps that have prefetched before their first uop
+        m.d.comb += entry.waits.eq(self.first & self._enters & ~served)
+        pointer = Signal.like(entry.warp, name="entry_pointer")
+        choice = first_from(m, entry.waits & entry.may, pointer, "entering")
+        uop = record(uop_layout(self._config), name="entering_uop")
+        m.d.comb += [
+            entry.valid.eq(choice.any),
+            entry.warp.eq(choice.index),
+            uop.eq(read_at(m, entries, Array(firsts)[choice.index])),
+            entry.pc.eq(uop.pc),
+        ]
+        m.d.sync += served.eq((served | choice.one_hot) & ~popped)
+        with m.If(choice.any):
+            m.d.sync += pointer.eq(choice.after)
+        if self._probe:
+            emit(m, self.events.prefetch[0], choice.any, warp=choice.index, seq=uop.seq)
 
     def _flags(self, m: Module) -> Value:
         """Look for the release flags of the uop that is filled. Returns whether a flag instruction is fetched
@@ -246,6 +314,9 @@ class InstructionBuffers(wiring.Component):
         )
         columns.append(("collects_of", uop.collects, list(self.collects)))
         columns.append(("prefetches_of", uop.control == Control.PREFETCH, list(self.prefetches)))
+        if self._config.takes_bits:
+            self._enters = Signal(len(self.first), name="enters")
+            columns.append(("enters_of", uop.enters, list(self._enters)))
         return columns
 
     def _hold(self, m: Module, popped: Value) -> Value:

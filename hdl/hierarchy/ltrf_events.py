@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from amaranth.hdl import Module, Signal, Value, ValueLike
 
+from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.hierarchy.engine import Engine
 from warpbank.hdl.hierarchy.wcb import SettingInterface, WarpControlBlocks
 from warpbank.hdl.interfaces import AlwaysInterface
@@ -20,6 +21,7 @@ LOOKUPS = 2
 class LtrfEvents:
     """The events of `Ltrf`, apart from those that come with what they tell of."""
 
+    _config: SmConfig
     _arbiter: Arbiter
     _blocks: WarpControlBlocks
     _banks: int
@@ -41,7 +43,7 @@ class LtrfEvents:
         transfers = len(self._blocks.setting)
         return {
             **({"cache_zero": transfers} if self._main.mapping.released else {}),
-            "prefetch": 1,
+            **({} if self._config.takes_bits else {"prefetch": 1}),  # else of the instruction buffers
             "cache_allocate": transfers,
             "cache_release": transfers + self._entries,
             "cache_fill": self._entries,
@@ -81,5 +83,7 @@ class LtrfEvents:
             emit(m, events.cache_release[transfers + number], access.reads, **place)
             emit(m, events.cache_fill[number], access.fills, **place)
         emit(m, events.row_free[0], blocks.freed, warp=blocks.freed_warp, offset=blocks.freed_offset)
-        emit(m, events.prefetch[0], self.prefetch, warp=self.prefetching, seq=self.issue.payload.uop.seq)
+        if not self._config.takes_bits:
+            seq = self.issue.payload.uop.seq
+            emit(m, events.prefetch[0], self.prefetch, warp=self.prefetching, seq=seq)
         gather(m, self.events, [part.events for part in self._reporters()])

@@ -1,4 +1,5 @@
-"""PREFETCH instructions in a trace: one wherever a warp enters another interval (LTRF, section 3.2)."""
+"""PREFETCHes in a trace, as instructions or as extra bits: one wherever a warp enters another interval (LTRF,
+section 3.2)."""
 
 from __future__ import annotations
 
@@ -10,7 +11,25 @@ from warpbank.arch.uop import Control, Unit
 from warpbank.program.hints import Hints
 from warpbank.program.intervals.dynamic import prefetches
 from warpbank.program.intervals.formation import Intervals
-from warpbank.program.trace.schema import CODE, DYNAMIC, Trace
+from warpbank.program.trace.schema import CODE, DYNAMIC, FLAG_ENTER, Trace
+
+
+def _masks(intervals: Intervals) -> list[int]:
+    """Bit-vectors of the intervals as numbers."""
+    return [int.from_bytes(row.tobytes(), "little") for row in intervals.bit_vectors]
+
+
+def mark_entries(trace: Trace, intervals: Intervals) -> Trace:
+    """Trace with the extra bit set in every instruction with which a warp enters an interval.
+
+    The bit-vector of the interval is `Trace.working_sets` of every pc of it: a divergent warp may come into
+    its middle.
+    """
+    dynamic = trace.dynamic.copy()
+    dynamic["flags"][prefetches(intervals, trace)] |= FLAG_ENTER
+    masks = _masks(intervals)
+    sets = {pc: masks[number] for pc, number in enumerate(intervals.interval.tolist())}
+    return replace(trace, dynamic=dynamic, working_sets=sets)
 
 
 def insert_prefetches(trace: Trace, intervals: Intervals) -> Trace:
@@ -27,8 +46,6 @@ def insert_prefetches(trace: Trace, intervals: Intervals) -> Trace:
         f"PREFETCH {', '.join(f'R{register}' for register in np.flatnonzero(row))}"
         for row in intervals.registers
     ]
-    masks = [int.from_bytes(row.tobytes(), "little") for row in intervals.bit_vectors]
-
     at = np.flatnonzero(prefetches(intervals, trace))
     rows = np.zeros(len(at), DYNAMIC)
     rows["pc"] = first + intervals.interval[trace.dynamic["pc"][at]]
@@ -50,6 +67,6 @@ def insert_prefetches(trace: Trace, intervals: Intervals) -> Trace:
         ptx_line=np.concatenate([trace.ptx_line, trace.ptx_line[intervals.entries]]),
         dynamic=np.insert(trace.dynamic, at, rows),
         warps=warps,
-        working_sets=dict(enumerate(masks, first)),
+        working_sets=dict(enumerate(_masks(intervals), first)),
         hints=None if hints is None else Hints.join([hints, Hints.none(len(code))]),
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from warpbank.program.hints import Hints
 from warpbank.program.intervals.formation import VECTOR_BITS, Intervals
-from warpbank.program.intervals.insertion import insert_prefetches
+from warpbank.program.intervals.insertion import insert_prefetches, mark_entries
 from warpbank.program.trace.schema import Trace
 
 
@@ -63,9 +63,11 @@ def dead_bits(trace: Trace) -> np.ndarray:
     return bits
 
 
-def with_prefetches(trace: Trace, limit: int, seed: int) -> Trace:
-    """The trace with PREFETCHes and dead bits."""
+def with_prefetches(trace: Trace, limit: int, seed: int, bits: bool = False) -> Trace:
+    """The trace with PREFETCHes and dead bits. `bits`: each PREFETCH is the extra bit of the instruction that
+    it precedes."""
     hints = (
         replace(Hints.none(len(trace.code)), dead=dead_bits(trace)) if trace.hints is None else trace.hints
     )
-    return insert_prefetches(replace(trace, hints=hints), random_intervals(trace, limit, seed))
+    insert = mark_entries if bits else insert_prefetches
+    return insert(replace(trace, hints=hints), random_intervals(trace, limit, seed))

@@ -87,6 +87,8 @@ FLAG_ARRIVE = 1
 FLAG_WAIT = 2
 #: Every lane of the warp has exited: the warp's last instruction.
 FLAG_LAST = 4
+#: The warp enters an interval with this instruction, whose extra bit prefetches (LTRF); not part of the file.
+FLAG_ENTER = 8
 
 
 @dataclass
@@ -107,7 +109,8 @@ class Trace:
     hints : what a compiler pass tells the register file, per pc; not part of the file.
     flag_words : per pc of a flag instruction (register renaming), what it holds; not part of the file.
     exempt : per kernel, the registers that are not renamed, as a bit mask; empty: none. Not part of the file.
-    working_sets : per pc of a PREFETCH, the registers it names as a bit mask; not part of the file.
+    working_sets : per pc of a PREFETCH, or of an instruction that may have the extra bit, the registers that
+        its interval names as a bit mask; not part of the file.
     """
 
     meta: dict[str, Any]
@@ -128,8 +131,8 @@ class Trace:
 
     @property
     def immediates(self) -> np.ndarray:
-        """Immediate data per pc, 32 bytes: what stands behind an instruction in the code; bit r of a
-        PREFETCH's (byte r // 8) is register r."""
+        """Immediate data per pc, 32 bytes: the bit-vector of the interval that a PREFETCH, or an
+        instruction with the extra bit, enters; bit r (byte r // 8) is register r."""
         found = np.zeros((len(self.code), 32), np.uint8)
         for pc, registers in self.working_sets.items():
             found[pc] = np.frombuffer(registers.to_bytes(32, "little"), np.uint8)

@@ -89,6 +89,8 @@ def header(design: Design, config: SmConfig, top: str, operands: list[str], plac
         f"constexpr uint32_t LANE_MASK = {config.lane_mask:#x};",
         f"constexpr int UOP_WORDS = {-(-layout.size // 32)};",
         *(f"constexpr int UOP_{name} = {layout[name].offset};" for name in DYNAMIC_FIELDS),
+        # No uop of a trace has the bit where the layout has none.
+        f"constexpr int UOP_enters = {layout['enters'].offset if config.takes_bits else 0};",
         f"constexpr int COUNTERS = {len(COUNTERS)}, STALLS = {len(Stall)};",
         f"constexpr int EVENTS_PER_CYCLE = {len(design.events)};",
         "inline bool overflow(const Model& model) { return model.overflow; }",

@@ -54,14 +54,16 @@ def uops(trace: Trace, config: SmConfig) -> tuple[list[int], list[bool]]:
 def fill(uop: Any, constants: list[int], collects: list[bool], layout: Any) -> int:
     """Next uop of a warp (`warpbank.golden.stream.TraceUop`), as the layout has it; the lists are those of
     `uops`."""
-    arrival: dict[str, int] = {}
+    marks: dict[str, int] = {}
     if uop.arrive:
-        arrival = {
+        marks = {
             "arrive": 1,
             "wait": int(uop.wait),
             "barrier": uop.barrier,
             "barrier_warps": uop.barrier_warps,
         }
+    if uop.enters:
+        marks["enters"] = 1
     return constants[uop.pc] | pack(
         layout,
         seq=uop.seq,
@@ -72,7 +74,7 @@ def fill(uop: Any, constants: list[int], collects: list[bool], layout: Any) -> i
         part=int(uop.part),
         collects=int(bool(uop.mask) and collects[uop.pc]),
         last=int(uop.last),
-        **arrival,
+        **marks,
     )
 
 

@@ -137,6 +137,8 @@ class Harness(Elaboratable):
     unit, blocks : the RTL.
     inductive : assert the invariant, too.
     liveness : LTRF+.
+    latency, crossing, link, write_back : of the machine, and its links.
+    assumed : assume the claims and the invariant, which another proof has shown.
     """
 
     def __init__(
@@ -149,9 +151,11 @@ class Harness(Elaboratable):
         crossing: int = 1,
         link: type[Link] = Link,
         write_back: str = "all",
+        assumed: bool = False,
     ) -> None:
         self.config = config = machine(latency, crossing, write_back)
         self.inductive, self.liveness = inductive, liveness
+        self.claim = Assume if assumed else Assert
         self.storage = OpenedBanks(config)
         collection = Collection(1)
         with (
@@ -173,6 +177,7 @@ class Harness(Elaboratable):
         self.quiet = self._any(WARPS, "quiet")
         self.activate, self.activated = self._any(1, "activate"), self._any(warps, "activated")
         self.prefetch, self.working = self._any(1, "prefetch"), self._any(REGISTERS, "working")
+        self.prefetching = self._any(warps, "prefetching")
         self.issue, self.issuer = self._any(1, "issue"), self._any(warps, "issuer")
         self.reads, self.last, self.write = (
             self._any(REGISTERS, name) for name in ("reads", "last", "write")
@@ -255,7 +260,7 @@ class Harness(Elaboratable):
             unit.ended.eq(self.ended),
             unit.quiet.eq(self.quiet),
             unit.prefetch.eq(self.prefetch),
-            unit.prefetching.eq(self.issuer),
+            unit.prefetching.eq(self.prefetching),
             unit.working.eq(self.working),
         ]
         ready = unit.may_activate & self.live & ~self.active
@@ -273,15 +278,16 @@ class Harness(Elaboratable):
         ]
 
     def _uops(self, m: Module) -> None:
-        """What issues: a PREFETCH, or a uop."""
+        """What issues: a uop, and beside it the PREFETCH of another warp (`cache.prefetch` `bit`)."""
         unit, uop = self.unit, self.unit.issue.payload.uop
         may_issue = unit.may_issue & self.active & ~self.deactivate
         m.d.comb += [
             unit.issue.valid.eq(self.issue),
             unit.issue.payload.warp.eq(self.issuer),
-            Assume(~(self.issue & self.prefetch)),
-            Assume(~(self.issue | self.prefetch) | self.bit(may_issue, self.issuer)),
-            Assume(~self.prefetch | (self.bit(self.quiet, self.issuer) & (sum(self.working) <= ENTRIES))),
+            Assume(~(self.issue & self.prefetch) | (self.issuer != self.prefetching)),
+            Assume(~self.issue | self.bit(may_issue, self.issuer)),
+            Assume(~self.prefetch | self.bit(may_issue & self.quiet, self.prefetching)),
+            Assume(~self.prefetch | (sum(self.working) <= ENTRIES)),
         ]
         # A source slot per register, and one destination.
         m.d.comb += [
@@ -346,7 +352,9 @@ class Harness(Elaboratable):
         self.holders: list[list[tuple[Value, Value]]] = []
         for row in range(ROWS):
             m.d.comb += [
-                Assert(~(self.held[row] & self.held[other]) | (blocks._owner[row] != blocks._owner[other]))
+                self.claim(
+                    ~(self.held[row] & self.held[other]) | (blocks._owner[row] != blocks._owner[other])
+                )
                 for other in range(row)
             ]
             self._places_of(m, row)
@@ -380,26 +388,26 @@ class Harness(Elaboratable):
                 self._in_row(row, self.warp) & placed.bit_select(self.register, 1) & ~self.carried
             )
             value = self._content(Array(table)[self.register], row)
-            m.d.comb += Assert(~(here & (self.defined | self.reading)) | (value == self.newest))
+            m.d.comb += self.claim(~(here & (self.defined | self.reading)) | (value == self.newest))
             valid.append(here)
         self.valid = valid
-        m.d.comb += Assert(~self.reading | any_of(valid))
+        m.d.comb += self.claim(~self.reading | any_of(valid))
         has_place = any_of(
             [
                 self._in_row(row, self.warp) & placed.bit_select(self.register, 1)
                 for row, placed in enumerate(blocks._placed)
             ]
         )
-        m.d.comb += Assert(~(self.defined & self.going & has_place) | self.arriving)
+        m.d.comb += self.claim(~(self.defined & self.going & has_place) | self.arriving)
         bank = (self.register + self.warp)[0]
         content = Array(
             Array(rows)[self.warp * PER_WARP + (self.register >> 1)] for rows in self.storage.contents
         )[bank]
         self.in_main = content[0] == self.newest
-        m.d.comb += Assert(~(self.defined & ~self.carried & ~any_of(valid)) | self.in_main)
+        m.d.comb += self.claim(~(self.defined & ~self.carried & ~any_of(valid)) | self.in_main)
         for row, (dirty, here) in enumerate(zip(self.unit._dirty, valid, strict=False)):
             clean = ~dirty.bit_select(Array(blocks.tables[row])[self.register], 1)
-            m.d.comb += Assert(~(here & self.defined & clean) | self.in_main)
+            m.d.comb += self.claim(~(here & self.defined & clean) | self.in_main)
 
     def _mine(self, transfer: Any) -> Value:
         """Whether a transfer is of the followed register."""
@@ -444,9 +452,9 @@ class Harness(Elaboratable):
                 holders.append((unread & (transfer.offset == row), transfer.entry))
         taken = [Mux(there, 1 << entry, 0)[:ENTRIES] for there, entry in holders]
         m.d.comb += [
-            Assert(any_of(taken) == occupied),
-            Assert(sum(there for there, _ in holders) == sum(occupied)),
-            Assert(self.held[row] | ~placed.any()),
+            self.claim(any_of(taken) == occupied),
+            self.claim(sum(there for there, _ in holders) == sum(occupied)),
+            self.claim(self.held[row] | ~placed.any()),
         ]
         self.holders.append(holders)
 
@@ -459,26 +467,26 @@ class Harness(Elaboratable):
 
     def _allocation_invariant(self, m: Module) -> None:
         blocks = self.blocks
-        m.d.comb += [Assert(wanted) for wanted in queue_invariant(blocks._offsets)]
+        m.d.comb += [self.claim(wanted) for wanted in queue_invariant(blocks._offsets)]
         for warp in range(WARPS):
             staying = any_of([self.staying[row] & (blocks._owner[row] == warp) for row in range(ROWS)])
-            m.d.comb += Assert(self.active[warp] == staying)
-            m.d.comb += Assert(sum(blocks.saved[warp][0]) <= ENTRIES)
+            m.d.comb += self.claim(self.active[warp] == staying)
+            m.d.comb += self.claim(sum(blocks.saved[warp][0]) <= ENTRIES)
         m.d.comb += [
-            Assert((self.active & ~self.live) == 0),
-            Assert((blocks._fresh & self.active) == 0),
-            Assert((blocks._fresh & ~self.live) == 0),
+            self.claim((self.active & ~self.live) == 0),
+            self.claim((blocks._fresh & self.active) == 0),
+            self.claim((blocks._fresh & ~self.live) == 0),
         ]
         for row in range(ROWS):
             held, owner = self.held[row], blocks._owner[row]
-            m.d.comb += [Assert(~held | (owner < WARPS)), Assert(held | ~blocks._leaving[row])]
-            m.d.comb += [Assert(~held | (sum(blocks._working[row]) <= ENTRIES))]
+            m.d.comb += [self.claim(~held | (owner < WARPS)), self.claim(held | ~blocks._leaving[row])]
+            m.d.comb += [self.claim(~held | (sum(blocks._working[row]) <= ENTRIES))]
 
     def _engine_invariant(self, m: Module) -> None:
         """What is on its way is of a warp's row, of its bank, and has its value."""
         self._setting_invariant(m)
         if self.unit._main._timing is not None:
-            m.d.comb += Assert(self.unit._main._timing._reading == 0)  # no collector reads
+            m.d.comb += self.claim(self.unit._main._timing._reading == 0)  # no collector reads
         for number, link in enumerate(self.links):
             self._link_invariant(m, number, link)
             self._value_invariant(m, number, link)
@@ -488,8 +496,8 @@ class Harness(Elaboratable):
             coming, departing = self.blocks._coming[row], self.blocks._departing[row]
             outside = (self.blocks._placed[row] & ~self.blocks._working[row]).any()
             m.d.comb += [
-                Assert(~(coming | departing) | self.held[row]),
-                Assert(~coming | ~(departing | outside)),
+                self.claim(~(coming | departing) | self.held[row]),
+                self.claim(~coming | ~(departing | outside)),
             ]
 
     def _setting_invariant(self, m: Module) -> None:
@@ -499,39 +507,39 @@ class Harness(Elaboratable):
         at = blocks.offset
         placed = Array(blocks._placed)[at]
         m.d.comb += [
-            Assert(~any_valid | (at < ROWS)),
-            Assert(~any_valid | Array(self.held)[at] & (Array(blocks._owner)[at] == blocks.warp)),
+            self.claim(~any_valid | (at < ROWS)),
+            self.claim(~any_valid | Array(self.held)[at] & (Array(blocks._owner)[at] == blocks.warp)),
         ]
         for number, setting in enumerate(blocks.setting):
             register = setting.register
             m.d.comb += [
-                Assert(~setting.valid | (register < REGISTERS) & (register % classes == number)),
-                Assert(~setting.valid | (placed.bit_select(register, 1) == ~blocks.leaves)),
+                self.claim(~setting.valid | (register < REGISTERS) & (register % classes == number)),
+                self.claim(~setting.valid | (placed.bit_select(register, 1) == ~blocks.leaves)),
             ]
             mine = self.lanes[number] & self.defined
             table = Array(Array(tables)[register] for tables in blocks.tables)[at]
             m.d.comb += [
-                Assert(~mine | setting.live),
-                Assert(~(mine & blocks.leaves) | (self._content(table, at) == self.newest)),
-                Assert(~(mine & ~blocks.leaves) | self.going | self.in_main),
+                self.claim(~mine | setting.live),
+                self.claim(~(mine & blocks.leaves) | (self._content(table, at) == self.newest)),
+                self.claim(~(mine & ~blocks.leaves) | self.going | self.in_main),
             ]
             for row, dirty in enumerate(self.unit._dirty):
                 clean = (at == row) & ~dirty.bit_select(table, 1)
-                m.d.comb += Assert(~(mine & blocks.leaves & clean) | self.in_main)
+                m.d.comb += self.claim(~(mine & blocks.leaves & clean) | self.in_main)
 
     def _link_invariant(self, m: Module, number: int, link: Any) -> None:
         core = self.config.sub_core
         crossing, most = core.cache.crossing, -(-core.bank_latency // 100)
         crosses, left = link._crossing, link._left
         m.d.comb += [
-            *(Assert(left < most) for left in self._accessing()[number : number + 1]),
-            *(Assert(~late | early) for early, late in zip(link._valid, link._valid[1:], strict=False)),
-            Assert(~link._full | ~link._ahead_transfer.out),
-            Assert(link._ahead_left < most),
-            Assert(link._busy | (left == 0)),
-            Assert(left <= crossing + 1),
-            Assert(~(link._busy & ~crosses.out) | (left >= 1) & (left <= crossing)),
-            Assert(Cat(*link._void, link._crossing_void) == 0),
+            *(self.claim(left < most) for left in self._accessing()[number : number + 1]),
+            *(self.claim(~late | early) for early, late in zip(link._valid, link._valid[1:], strict=False)),
+            self.claim(~link._full | ~link._ahead_transfer.out),
+            self.claim(link._ahead_left < most),
+            self.claim(link._busy | (left == 0)),
+            self.claim(left <= crossing + 1),
+            self.claim(~(link._busy & ~crosses.out) | (left >= 1) & (left <= crossing)),
+            self.claim(Cat(*link._void, link._crossing_void) == 0),
         ]
         places = list(zip(self._used(link), link.transfers, strict=True))
         for place, (there, transfer) in enumerate(places):
@@ -540,26 +548,26 @@ class Harness(Elaboratable):
             table = Array(Array(tables)[register] for tables in self.blocks.tables)[at]
             unread = self._unread(link)[place]
             m.d.comb += [
-                Assert(
+                self.claim(
                     ~there
                     | (warp < WARPS) & (register < REGISTERS) & (transfer.entry < ENTRIES) & (at < ROWS)
                 ),
-                Assert(~there | ((register + warp)[0] == number)),
-                Assert(~there | (transfer.row == warp * PER_WARP + (register >> 1))),
-                Assert(~(there & (~transfer.out | unread)) | Array(self.held)[at] & (owner == warp)),
-                Assert(~(there & ~transfer.out) | placed.bit_select(register, 1)),
-                Assert(~(there & ~transfer.out) | (table == transfer.entry)),
-                Assert(~unread | ~placed.bit_select(register, 1)),
+                self.claim(~there | ((register + warp)[0] == number)),
+                self.claim(~there | (transfer.row == warp * PER_WARP + (register >> 1))),
+                self.claim(~(there & (~transfer.out | unread)) | Array(self.held)[at] & (owner == warp)),
+                self.claim(~(there & ~transfer.out) | placed.bit_select(register, 1)),
+                self.claim(~(there & ~transfer.out) | (table == transfer.entry)),
+                self.claim(~unread | ~placed.bit_select(register, 1)),
             ]
             m.d.comb += [
-                Assert(
+                self.claim(
                     ~(there & ~transfer.out & lane.valid & ~self.blocks.leaves & (self.blocks.offset == at))
                     | (lane.register != register)
                 )
                 for lane in self.blocks.setting
             ]
             m.d.comb += [
-                Assert(
+                self.claim(
                     ~(there & use & ~transfer.out & ~other.out)
                     | (other.warp != warp)
                     | (other.register != register)
@@ -579,13 +587,13 @@ class Harness(Elaboratable):
         store_behind: Value = self.blocks.leaves & any_of(self.lanes)
         for one, (_, transfer) in reversed(list(zip(mine, order, strict=True))):
             # None of the same register behind it: neither a second store nor a store behind its fetch.
-            m.d.comb += Assert(~(self.defined & one) | ~store_behind)
+            m.d.comb += self.claim(~(self.defined & one) | ~store_behind)
             store_behind = store_behind | one & transfer.out
         for there, (_, transfer) in zip(mine[2:], order[2:], strict=True):
             place = self._content(transfer.entry, transfer.offset)
             m.d.comb += [
-                Assert(~(self.defined & there & transfer.out) | (place == self.newest)),
-                Assert(~(self.defined & there & ~transfer.out) | self.going | self.in_main),
+                self.claim(~(self.defined & there & transfer.out) | (place == self.newest)),
+                self.claim(~(self.defined & there & ~transfer.out) | self.going | self.in_main),
             ]
         crosses, left, port = link._crossing, link._left, self.ports
         read = Array(each.data[0] for each in port)[crosses.entry]
@@ -600,27 +608,27 @@ class Harness(Elaboratable):
             Mux(left == crossing, link._word[0], assembled[left]),
         )
         m.d.comb += [
-            Assert(~(self.defined & mine[0]) | (bit == self.newest)),
-            Assert(~(self.defined & mine[1]) | (self.storage.bank[number].data[0] == self.newest)),
+            self.claim(~(self.defined & mine[0]) | (bit == self.newest)),
+            self.claim(~(self.defined & mine[1]) | (self.storage.bank[number].data[0] == self.newest)),
             # What is read ahead or comes has no store on its way.
-            Assert(~(self.defined & (mine[1] | mine[0] & ~crosses.out)) | ~self.going),
+            self.claim(~(self.defined & (mine[1] | mine[0] & ~crosses.out)) | ~self.going),
         ]
         if self.unit._dirty:  # what comes is clean when it is there
-            m.d.comb += Assert(~(self.defined & (mine[1] | mine[0] & ~crosses.out)) | self.in_main)
+            m.d.comb += self.claim(~(self.defined & (mine[1] | mine[0] & ~crosses.out)) | self.in_main)
 
     def _port_invariant(self, m: Module, number: int, port: Any) -> None:
         """A port has the transfer of one link, and no other link has its bank."""
         crosses = [link._busy & (link._left != 0) & (link._crossing.entry == number) for link in self.links]
         m.d.comb += [
-            Assert((port._left != 0) == any_of(crosses)),
-            Assert(sum(crosses) <= 1),
-            Assert(~port.fills | ~port.reads),
-            Assert(~port.fills | (port._filled.offset < ROWS)),
+            self.claim((port._left != 0) == any_of(crosses)),
+            self.claim(sum(crosses) <= 1),
+            self.claim(~port.fills | ~port.reads),
+            self.claim(~port.fills | (port._filled.offset < ROWS)),
         ]
         for bank, (here, link) in enumerate(zip(crosses, self.links, strict=True)):
             m.d.comb += [
-                Assert(~here | (port._left == link._left) & (port.source == bank)),
-                Assert(~here | (port._transfer.as_value() == link._crossing.as_value())),
+                self.claim(~here | (port._left == link._left) & (port.source == bank)),
+                self.claim(~here | (port._transfer.as_value() == link._crossing.as_value())),
             ]
 
     def _vector_invariant(self, m: Module) -> None:
@@ -636,14 +644,14 @@ class Harness(Elaboratable):
         alive = [bits.bit_select(self.register, 1) for bits in blocks._alive]
         saved = Array(vectors[1] for vectors in blocks.saved)[self.warp].bit_select(self.register, 1)
         m.d.comb += [
-            Assert(~self.defined | live),
-            Assert(~(fresh & self.defined)),
-            Assert(~(needed & ~any_of(here)) | saved),
-            Assert(~(fresh & (self.pending | self.reading))),
+            self.claim(~self.defined | live),
+            self.claim(~(fresh & self.defined)),
+            self.claim(~(needed & ~any_of(here)) | saved),
+            self.claim(~(fresh & (self.pending | self.reading))),
         ]
-        m.d.comb += [Assert(~(row & needed) | bit) for row, bit in zip(here, alive, strict=True)]
+        m.d.comb += [self.claim(~(row & needed) | bit) for row, bit in zip(here, alive, strict=True)]
         m.d.comb += [
-            Assert(~(row & self.reading) | working.bit_select(self.register, 1))
+            self.claim(~(row & self.reading) | working.bit_select(self.register, 1))
             for row, working in zip(staying, blocks._working, strict=True)
         ]
 
@@ -656,7 +664,13 @@ class Drains(Harness):
     read. Rank: what has to happen yet. A register that has to leave or come counts more than its way can; one
     that sets off, waits or crosses the cycles that it needs at most; a bank those that its access still
     takes; a row that is left 1.
+
+    The claims and the invariant of `Harness` are assumed, which its own proof has shown of the same machine:
+    the solver then looks at the rank alone.
     """
+
+    def __init__(self, *parts: Any, **given: Any) -> None:
+        super().__init__(*parts, **given, assumed=True)
 
     def _claims(self, m: Module) -> None:
         super()._claims(m)
@@ -678,11 +692,12 @@ class Drains(Harness):
             leaving, placed = blocks._leaving[row], blocks._placed[row]
             moves = placed ^ Mux(leaving, 0, blocks._working[row])
             terms.append(Mux(self.held[row], sum(moves) * (setting + 1) + leaving, 0))
-        self.rank, before, falls = Signal(10), Signal(10), Signal(name="falls")
+        self.rank, before, falls = Signal(10, name="rank"), Signal(10), Signal(name="falls")
+        self.nothing_new, self.before = Signal(name="nothing_new"), before
         nothing_new = (
             ~(self.activate | self.deactivate.any() | self.prefetch | self.offers.any()) & self.quiet.all()
         )
-        m.d.comb += self.rank.eq(sum(terms))
+        m.d.comb += [self.rank.eq(sum(terms)), self.nothing_new.eq(nothing_new)]
         m.d.sync += [before.eq(self.rank), falls.eq(nothing_new & self.rank.any())]
         complete = [
             ~held | ~blocks._leaving[row] & self.bit(unit.may_issue, blocks._owner[row])

@@ -131,6 +131,22 @@ def ltrf(h: Any) -> States:
     }
 
 
+def drains(h: Any) -> States:
+    """All that has to be waited for in the engine, and its end."""
+    links = h.links
+    return {
+        "falls": h.nothing_new & h.rank.any(),
+        "drained": h.nothing_new & (h.rank == 0) & h.before.any(),
+        "two_links_for_one_port": links[0].offers
+        & links[1].offers
+        & (links[0].offered.entry == links[1].offered.entry),
+        "store_before_a_fetch": some(
+            link._busy & link._crossing.out & link._valid[0] & ~link._heads[0].out for link in links
+        ),
+        "row_waits_for_its_turn": (h.blocks._leaving & Cat(h.held)).any() & h.blocks.setting[0].valid,
+    }
+
+
 def renamed_ltrf(h: Any) -> States:
     links = h.top.engine.links
     moving = some(link._valid[0] for link in links)
@@ -261,6 +277,9 @@ CASES: list[Any] = [
     ),
     pytest.param(lambda: test_ccu.harness(inductive=False), ccu, 6, id="ccu", marks=pytest.mark.long),
     pytest.param(lambda: test_ltrf.Harness(inductive=False), ltrf, 14, id="ltrf", marks=pytest.mark.long),
+    pytest.param(
+        lambda: test_ltrf.Drains(inductive=False), drains, 16, id="ltrf_drains", marks=pytest.mark.long
+    ),
     pytest.param(test_renamed_ltrf.Below, renamed_ltrf, 8, id="renamed_ltrf", marks=pytest.mark.long),
     *(
         pytest.param(

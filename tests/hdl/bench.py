@@ -133,6 +133,7 @@ def make_uop(warp: int, seq: int, **fields: Any) -> TraceUop:
         "scalar": 0,
         "fresh": 0,
         "part": False,
+        "enters": False,
     }
     for name, value in {**defaults, **fields, "warp": warp, "seq": seq}.items():
         setattr(uop, name, value)

@@ -7,13 +7,17 @@ import pytest
 
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
+from warpbank.program.random_programs.hinted import random_for
 from warpbank.program.random_programs.intervals import with_prefetches
 from warpbank.program.random_programs.operations import random_trace
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import lockstep
 
 CORE = "sub_core."
-CASES = [("ltrf", ("cache.registers=8", "active_warps=3", "bank_latency=280", "collectors=3"))]
+CASES = [
+    ("ltrf", ("cache.registers=8", "active_warps=3", "bank_latency=280", "collectors=3")),
+    ("ltrf-plus", ("cache.registers=8", "active_warps=3", "cache.prefetch=bit", "replacement=on_demand")),
+]
 #: Each is a simulation of a whole SM in Python, so these wait for
 #: `pytest -m long tests/sim/test_lockstep_ltrf.py`.
 MORE = [
@@ -22,6 +26,8 @@ MORE = [
     ("ltrf", ("cache.registers=16",)),
     ("ltrf-plus", ("cache.registers=8", "cache.write_back=dirty", "bank_latency=280")),
     ("ltrf-plus", ("cache.registers=32", "active_warps=4", "banks=8", "rows=64", "cache.crossing=1")),
+    ("ltrf", ("cache.registers=8", "active_warps=1", "cache.prefetch=bit", "bank_latency=280")),
+    ("ltrf-plus+gscalar", ("cache.registers=8", "active_warps=3", "cache.prefetch=bit")),
     ("ltrf+malekeh", ("cache.registers=8", "bank_latency=125", "collector.sthld=1")),
 ]
 
@@ -31,7 +37,9 @@ MORE = [
 )
 def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> None:
     config = with_overrides(preset("tiny"), [CORE + override for override in overrides])
-    trace = with_prefetches(random_trace(5, ctas=2, length=20), config.sub_core.cache.registers, 5)
+    trace = with_prefetches(
+        random_trace(5, ctas=2, length=20), config.sub_core.cache.registers, 5, config.takes_bits
+    )
     outcome = lockstep(trace, config, parse_scheme(scheme), PysimEngine())
     assert outcome.divergence is None, f"seed 5: {outcome.divergence.reason}"
     assert outcome.result is not None
@@ -43,6 +51,28 @@ def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> 
         "an operand was read from the main register file"
     )
     assert counters["cache.interval_reads"] == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["ltrf+renaming", "ltrf-plus+renaming+gscalar"])
+@pytest.mark.parametrize("replacement", ["strict", "on_demand"])
+def test_the_extra_bit_with_renaming(scheme: str, replacement: str) -> None:
+    """Few physical registers: a warp that lacks some gives its place away before its bit is served."""
+    chosen = parse_scheme(scheme)
+    config = chosen.machine(
+        with_overrides(
+            preset("tiny"),
+            [
+                *(CORE + override for override in ("cache.registers=8", "active_warps=3", "rows=16")),
+                CORE + "cache.prefetch=bit",
+                f"{CORE}replacement={replacement}",
+            ],
+        )
+    )
+    outcome = lockstep(random_for(chosen, config, 3, length=20), config, chosen, PysimEngine())
+    assert outcome.divergence is None, f"seed 3: {outcome.divergence.reason}"
+    assert outcome.result is not None
+    assert outcome.result.counters["cache.prefetches"] > 0
 
 
 @pytest.mark.parametrize(

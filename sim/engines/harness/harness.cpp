@@ -183,6 +183,7 @@ private:
             put(to, device::UOP_barrier, uop.barrier);
             put(to, device::UOP_barrier_warps, uop.barrier_warps);
         }
+        if (uop.flags & FLAG_ENTER) put(to, device::UOP_enters, 1);
         put(to, device::UOP_part, ((uop.mask ^ streams_.warp(core, warp).mask) & device::LANE_MASK) != 0);
         put(to, device::UOP_last, seq + 1 == streams_.warp(core, warp).length);
         put(to, device::UOP_lines, uop.line_count);

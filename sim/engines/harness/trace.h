@@ -27,7 +27,7 @@ struct Dynamic {
 #pragma pack(pop)
 static_assert(sizeof(Code) == 18 && sizeof(Launch) == 46 && sizeof(Warp) == 28 && sizeof(Dynamic) == 30);
 
-constexpr uint8_t FLAG_ARRIVE = 1, FLAG_WAIT = 2;
+constexpr uint8_t FLAG_ARRIVE = 1, FLAG_WAIT = 2, FLAG_ENTER = 8;
 // Marks the number of a decompress move (arch/uop.py).
 constexpr uint32_t MOVE = 1u << 31;
 

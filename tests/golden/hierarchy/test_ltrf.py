@@ -21,11 +21,12 @@ from warpbank.golden.hierarchy.wcb import WarpControlBlock
 from warpbank.golden.probe import Probe
 from warpbank.golden.result import Result
 from warpbank.golden.sm import simulate
+from warpbank.golden.stream import TraceUop
 from warpbank.program.hint_passes import with_hints
 from warpbank.program.random_programs.intervals import with_prefetches
 from warpbank.program.random_programs.operations import random_trace
 from warpbank.program.runner import compile_job, trace_job
-from warpbank.program.trace.schema import Trace
+from warpbank.program.trace.schema import FLAG_ENTER, Trace
 
 SCHEMES = ("ltrf", "ltrf-plus", "ltrf-strand")
 SOME = ("vectoradd", "bfs", "reduction", "mma_gemm")
@@ -112,6 +113,52 @@ def test_random_programs(seed: int, scheme: str) -> None:
     assert simulate(trace, config, parse_scheme(scheme), skip=False) == result
     assert count(events) == result.counters
     assert result.counters["cache.fetches"] > 0
+
+
+@pytest.mark.parametrize("scheme", ["ltrf", "ltrf-plus", "ltrf-strand", "ltrf-plus+renaming+gscalar"])
+@pytest.mark.parametrize("replacement", ["strict", "on_demand"])
+def test_the_extra_bit_prefetches_without_an_issue_slot(scheme: str, replacement: str) -> None:
+    """As many PREFETCHes as with instructions, none of which is issued."""
+    by_instruction, by_bit = (
+        _run("hotspot", _machine("turing", f"cache.prefetch={way}", f"replacement={replacement}"), scheme)
+        for way in ("instruction", "bit")
+    )
+    _consistent(by_bit)
+    prefetches = by_bit.counters["cache.prefetches"]
+    assert prefetches == by_instruction.counters["cache.prefetches"] > 0
+    assert by_bit.counters["issue.uops"] == by_instruction.counters["issue.uops"] - prefetches
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_programs_with_extra_bits(seed: int) -> None:
+    """Slept cycles change nothing; bits are served beside other warps' uops; a uop issues behind its bit."""
+    config = _machine("tiny", "cache.registers=8", "cache.prefetch=bit", f"active_warps={2 + seed}")
+    trace = with_prefetches(random_trace(seed, launches=2), 8, seed, bits=True)
+    events: list[Record] = []
+    result = simulate(trace, config, parse_scheme("ltrf-plus"), events=events)
+    assert simulate(trace, config, parse_scheme("ltrf-plus"), skip=False) == result
+    served = [(cycle, fields) for cycle, _, name, fields in events if name == "prefetch"]
+    issued = [(cycle, fields) for cycle, _, name, fields in events if name == "issue"]
+    assert len(served) == (trace.dynamic["flags"] & FLAG_ENTER > 0).sum() > 0
+    beside = {cycle for cycle, _ in served} & {cycle for cycle, _ in issued}
+    assert beside, "no bit was served in a cycle in which another warp issued"
+    first = min(cycle for cycle, _ in served)
+    warp, seq = next(fields for cycle, fields in served if cycle == first)
+    assert seq == 0
+    assert next(cycle for cycle, fields in issued if fields[:2] == (warp, seq)) > first
+
+
+def test_mutant_a_bit_that_is_not_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warp keeps the registers of the interval that it leaves."""
+    prefetch = Ltrf.prefetch
+
+    def forgets(self: Ltrf, uop: TraceUop) -> None:
+        if uop.seq % 5:
+            prefetch(self, uop)
+
+    monkeypatch.setattr(Ltrf, "prefetch", forgets)
+    with pytest.raises(AssertionError, match="is not in the cache"):
+        _run("hotspot", _machine("turing", "cache.prefetch=bit"), "ltrf")
 
 
 def _fails(config: SmConfig, seeds: int = 6) -> bool:

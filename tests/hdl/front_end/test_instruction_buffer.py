@@ -47,6 +47,7 @@ class Stream:
             last=self.position + 1 == self.length,
             pc=self._pc,
             covered=self._pc // WORD * WORD if self._pc // WORD % 2 else None,
+            enters=rng.random() < 0.4,
         )
         self.position += 1
         self._pc = (self._pc + 1) % CODE if rng.random() < 0.8 else rng.randrange(CODE)
@@ -54,11 +55,18 @@ class Stream:
 
 
 def lockstep(
-    machine: str, seed: int, unit: Any = InstructionBuffers, cycles: int = 200, flags: str = "off"
+    machine: str,
+    seed: int,
+    unit: Any = InstructionBuffers,
+    cycles: int = 200,
+    flags: str = "off",
+    prefetch: str = "instruction",
 ) -> Counter[str]:
-    """Returns how many events there were."""
+    """Returns how many events there were. Golden's `enter` reports none: its caller does."""
     rng = random.Random(seed)
-    config = with_overrides(MACHINES[machine], [f"sub_core.mapping.release_flags={flags}"])
+    config = with_overrides(
+        MACHINES[machine], [f"sub_core.mapping.release_flags={flags}", f"sub_core.cache.prefetch={prefetch}"]
+    )
     warps = config.sub_core.warps
     log = Log()
     counts: Counter[str] = Counter()
@@ -73,6 +81,18 @@ def lockstep(
                 if entries:
                     _shown(ctx, rtl, warp, entries[0])
             able = [warp for warp in range(warps) if first >> warp & 1]
+            entered = []
+            if prefetch == "bit":
+                waits = sum(1 << warp for warp in able if model.entries[warp][0].enters)
+                assert ctx.get(rtl.entry.waits) == waits, f"cycle {cycle}"
+                may = rng.getrandbits(warps)
+                ctx.set(rtl.entry.may, may)
+                assert ctx.get(rtl.entry.valid) == bool(waits & may)
+                able = [warp for warp in able if not waits >> warp & 1]
+                if waits & may:
+                    uop = model.enter(waits & may)
+                    assert (ctx.get(rtl.entry.warp), ctx.get(rtl.entry.pc)) == (uop.warp, uop.pc)
+                    entered = [("prefetch", (uop.warp, uop.seq))]
             pop = bool(able) and rng.random() < 0.6
             ctx.set(rtl.pop, pop)
             warp = rng.choice(able) if able else 0
@@ -87,10 +107,12 @@ def lockstep(
                 record, covered = uop_record(stream.taken), stream.taken.covered
                 if flags == "on":
                     record |= {"covered": covered is not None, "first": covered or 0}
+                if prefetch == "bit":
+                    record |= {"enters": stream.taken.enters}
                 ctx.set(rtl.fill.uop, record)
             if pop:
                 model.pop(warp, cycle)
-            events = log.take()
+            events = sorted([*log.take(), *entered])
             assert seen(ctx, rtl.events) == events, f"cycle {cycle}"
             counts.update(name for name, _ in events)
             started = 0
@@ -161,6 +183,45 @@ class FetchesNone(InstructionBuffers):
 @pytest.mark.parametrize("unit", [FetchesAll, FetchesNone])
 def test_another_order_of_fetches_is_caught(unit: Any) -> None:
     assert fails(lambda seed: lockstep("tiny", seed, unit, flags="on"))
+
+
+@FEW
+@given(machine=machines, seed=SEEDS)
+def test_extra_bits_equal_goldens(machine: str, seed: int) -> None:
+    """The extra bit of every first uop that has one is served once, one in a cycle, in rotating order."""
+    lockstep(machine, seed, prefetch="bit")
+
+
+def test_extra_bits_are_served() -> None:
+    counts = lockstep("tiny", 1, prefetch="bit")
+    assert counts["fill"] > counts["prefetch"] > 20, counts
+
+
+class NeverServed(InstructionBuffers):
+    """A uop whose extra bit has been served goes on waiting for that."""
+
+    def _enter(self, m: Module, *rest: Any) -> None:
+        super()._enter(m, *rest)
+        m.d.comb += self.entry.waits.eq(self.first & self._enters)
+
+
+class ServedForAll(InstructionBuffers):
+    """The uops behind one whose bit has been served count as served, too."""
+
+    def _enter(self, m: Module, firsts: Any, popped: Value) -> None:
+        super()._enter(m, firsts, popped & 0)
+
+
+class OtherUop(InstructionBuffers):
+    """The bit-vector is that of the uop behind the first one."""
+
+    def _enter(self, m: Module, firsts: Any, popped: Value) -> None:
+        super()._enter(m, [first ^ 1 for first in firsts], popped)
+
+
+@pytest.mark.parametrize("unit", [NeverServed, ServedForAll, OtherUop])
+def test_mutants_of_extra_bits_are_caught(unit: Any) -> None:
+    assert fails(lambda seed: lockstep("tiny", seed, unit, prefetch="bit"))
 
 
 class EarlyBranch(InstructionBuffers):

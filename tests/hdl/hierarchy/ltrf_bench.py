@@ -45,6 +45,7 @@ LTRFS: dict[str, SmConfig] = {
     "slow": machine("bank_latency=280", "active_warps=3"),
     "one": machine("bank_latency=630", "active_warps=1", "banks=1", "collectors=1"),
     "dirty": machine("bank_latency=280", "active_warps=3", "cache.write_back=dirty"),
+    "bit": machine("cache.crossing=1", "active_warps=4", "cache.prefetch=bit", "collectors=3"),
     "many": machine("bank_latency=125", "active_warps=4", "banks=8"),
 }
 
@@ -165,6 +166,8 @@ class Bench:
         self._come_and_go(ctx, may_activate, gone)
         self.hooks.edge(ctx)
         events = self.log.take()
+        if self.config.takes_bits:  # the instruction buffers report them
+            events = [event for event in events if event[0] != "prefetch"]
         here = seen(ctx, rtl.events)
         assert here == sorted([*events, *waits]), f"{where}: {set(here) ^ {*events, *waits}}"
         self.happened.update(name for name, _ in here)
@@ -252,7 +255,7 @@ class Bench:
     # --- What issues.
 
     def _issue(self, ctx: Any, may_issue: int) -> None:
-        """A PREFETCH, a uop, or nothing."""
+        """A PREFETCH, a uop, or nothing; on a machine with extra bits also the PREFETCH of another warp."""
         rng, rtl = self.rng, self.rtl
         for port in (rtl.prefetch, rtl.issue.valid, rtl.read.valid):
             ctx.set(port, 0)
@@ -261,11 +264,18 @@ class Bench:
         if not ready or rng.random() < 0.1:
             return
         number = rng.choice(ready)
+        if self.config.takes_bits:
+            others = [other for other in ready if other != number and self.quiet >> other & 1]
+            if others and rng.random() < 0.4:
+                self.warps[others[0]].seq += 1
+                self._prefetch(ctx, others[0])
+                ready = []  # one in a cycle
         warp = self.warps[number]
         warp.seq += 1
-        if self.quiet >> number & 1 and (not warp.working or rng.random() < 0.2):
+        if ready and self.quiet >> number & 1 and (not warp.working or rng.random() < 0.2):
             self._prefetch(ctx, number)
         elif free and warp.working:
+            self.happened["prefetch beside a uop"] += not ready
             self._uop(ctx, number, rng.choice(free))
 
     def _prefetch(self, ctx: Any, number: int) -> None:

@@ -125,6 +125,14 @@ class Early(WarpControlBlocks):
         m.d.comb += self.may_issue.eq(mask)
 
 
+class PrefetchesForTheIssuer(WarpControlBlocks):
+    """An extra bit that is served beside a uop gives its bit-vector to that uop's warp."""
+
+    def _is(self, row: int, warp: Any) -> Any:
+        wrong = warp is self.prefetching
+        return super()._is(row, Mux(self.issue.valid, self.issue.payload.warp, warp) if wrong else warp)
+
+
 def with_blocks(blocks: type[WarpControlBlocks]) -> Any:
     """Makes register files with these control blocks."""
 
@@ -139,6 +147,11 @@ def with_blocks(blocks: type[WarpControlBlocks]) -> Any:
 @pytest.mark.parametrize("blocks", [KeepsValidBits, LosesAPlace, TwiceInACycle, Early])
 def test_mutants_of_the_control_blocks_are_caught(blocks: type[WarpControlBlocks]) -> None:
     assert fails(lambda seed: lockstep("fast", seed, build=with_blocks(blocks)))
+
+
+def test_an_extra_bit_is_served_beside_a_uop() -> None:
+    assert lockstep("bit", 1, cycles=300).happened["prefetch beside a uop"] > 5
+    assert fails(lambda seed: lockstep("bit", seed, build=with_blocks(PrefetchesForTheIssuer)))
 
 
 class WritesStayClean(Ltrf):

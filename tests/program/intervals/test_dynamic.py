@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from warpbank import workloads
+from warpbank.arch.uop import Control
 from warpbank.program.intervals.dynamic import form_all, optimal_lengths, prefetches, report
 from warpbank.program.intervals.formation import Rule
+from warpbank.program.intervals.insertion import insert_prefetches, mark_entries
 from warpbank.program.runner import compile_job, trace_job
-from warpbank.program.trace.schema import Trace
+from warpbank.program.trace.schema import FLAG_ENTER, Trace
 
 
 def touched(trace: Trace, row: int) -> set[int]:
@@ -37,6 +40,22 @@ def test_every_register_was_prefetched(name: str) -> None:
         assert round(found.real.mean * found.real.count) == len(trace.dynamic)
         assert found.static.count == len(made)
         assert found.growth_instructions > found.growth_vectors > 0
+
+
+@pytest.mark.parametrize("name", ["bfs", "reduction"])
+def test_extra_bits_stand_where_instructions_would(name: str) -> None:
+    """The instruction behind each PREFETCH has the bit, and its pc the bit-vector."""
+    job = workloads.get(name).job("tiny")
+    trace, made = trace_job(job), form_all(compile_job(job), 8)
+    inserted, marked = insert_prefetches(trace, made), mark_entries(trace, made)
+    notices = inserted.code["control"][inserted.dynamic["pc"]] == Control.PREFETCH
+    behind = np.flatnonzero(notices) + 1 - np.arange(1, notices.sum() + 1)
+    bits = np.flatnonzero(marked.dynamic["flags"] & FLAG_ENTER)
+    assert behind.tolist() == bits.tolist()
+    named = [inserted.working_sets[pc] for pc in inserted.dynamic["pc"][notices].tolist()]
+    assert named == [marked.working_sets[pc] for pc in marked.dynamic["pc"][bits].tolist()]
+    assert (marked.dynamic["flags"] & (0xFF ^ FLAG_ENTER) == trace.dynamic["flags"]).all()
+    assert len(marked.code) == len(trace.code)
 
 
 def test_optimal_runs_are_as_long_as_they_can_be() -> None:

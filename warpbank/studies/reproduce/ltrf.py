@@ -34,6 +34,8 @@ _SCHEMES = {
     "LTRF+": "ltrf-plus",
     "LTRF (strand)": "ltrf-strand",
 }
+#: The published machine's way to prefetch: its code has bit-vectors, and no instruction for them (section 5).
+_BY_BIT = "sub_core.cache.prefetch=bit"
 _LATENCIES = tuple(range(100, 900, 100))
 _SIZES = (8, 16, 32)
 _ACTIVE = (4, 8, 16)
@@ -54,7 +56,8 @@ _SHORT = "our kernels are short and few of them are limited by registers"
 
 
 def _run(scheme: str, kernel: str, size: str, *overrides: str) -> RunSpec:
-    return RunSpec(kernel, size, _SCHEMES[scheme], _PRESET, overrides)
+    published = (_BY_BIT,) if scheme.startswith("LTRF") else ()
+    return RunSpec(kernel, size, _SCHEMES[scheme], _PRESET, (*published, *overrides))
 
 
 def _base(kernel: str, size: str) -> RunSpec:
@@ -63,8 +66,8 @@ def _base(kernel: str, size: str) -> RunSpec:
 
 
 def _faster(result: Mapping[str, Any], base: Mapping[str, Any]) -> float:
-    """Change in speed, in percent. Not of the IPC as counted: PREFETCHes are no instructions of the
-    kernel."""
+    """Change in speed, in percent. Not of the IPC as counted: PREFETCH instructions, where a machine has
+    them, are none of the kernel."""
     return percent(base["cycles"], result["cycles"]) - 100
 
 
