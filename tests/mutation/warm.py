@@ -50,10 +50,12 @@ class Measured:
     ----------
     seconds : processor time; None if it took too long.
     reached : statements that it ran, by source file.
+    limit : what was too long.
     """
 
     seconds: float | None
     reached: dict[str, list[int]] = field(default_factory=dict)
+    limit: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,11 @@ class Warm:
             for name in items
             if name in known and known[name]["file"] == of_file[name]
         }
+        found = {
+            name: each
+            for name, each in found.items()
+            if each.seconds is not None or each.limit >= self._longest
+        }
         todo = [name for name in items if name not in found]
         while todo:
             began = ""
@@ -178,7 +185,7 @@ class Warm:
             if began:  # killed: it took too long
                 self._say(f"left out, it takes too long: {began}")
                 todo.remove(began)
-                found[began] = Measured(None)
+                found[began] = Measured(None, limit=self._longest)
             known.update(
                 {
                     name: {"file": of_file[name], "measured": vars(found[name])}

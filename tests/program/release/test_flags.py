@@ -198,6 +198,33 @@ def test_a_block_that_only_ends_the_warp_releases_nothing() -> None:
     assert release_flags(code).pbr == (0, 0)
 
 
+def test_a_block_that_ends_the_warp_for_some_lanes_releases_for_the_others() -> None:
+    code = kernel(A=[add(1, 0, Imm(1))], B=[Instr(Op.EXIT, guard=PARTING), store(0), EXIT])
+    assert released(release_flags(code), code) == {"start of B": [1], "B": [0]}
+
+
+def test_an_empty_block_releases_nothing() -> None:
+    code = kernel(A=[add(1, 0, Imm(1))], B=[], C=[store(0), EXIT])
+    assert released(release_flags(code), code) == {"start of C": [1], "C": [0]}
+
+
+def test_an_operand_that_the_instruction_overwrites_is_not_released() -> None:
+    """Nobody reads the result: it takes the operand's place, and goes where the next block starts."""
+    code = kernel(A=[add(1, 0, Imm(1)), add(1, 1, Imm(3))], B=[store(0), EXIT])
+    assert released(release_flags(code), code) == {"start of B": [1], "B": [0]}
+    assert release_flags(code).pir.tolist() == [0, 0, 0, 0, 1, 0]
+
+
+def test_what_an_iteration_leaves_is_held_in_the_next_one() -> None:
+    code = loop([store(3), add(3, 4, 1)])
+    assert [held >> 3 & 1 for held in release_flags(code).held] == [0] * 4 + [1] * 6 + [0]
+
+
+def test_code_that_is_not_reached_holds_nothing() -> None:
+    code = kernel(A=[EXIT], B=[add(1, 0, Imm(1)), store(1), EXIT])
+    assert release_flags(code).held == (1, 1, 0, 0, 0, 0)
+
+
 def test_registers_that_are_not_renamed_have_no_flags() -> None:
     code = sides([add(5, 1, Imm(1))], [add(5, 1, Imm(2))])
     flags = release_flags(code, exempt=mask_of([1, 5]))
