@@ -18,12 +18,12 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -172,7 +172,8 @@ class Warm:
         todo = [name for name in items if name not in found]
         while todo:
             began = ""
-            for line in self._forked(lambda say: self._measuring(todo, items, functions, say), None):
+            patience = self._longest * WALL + MORE
+            for line in self._forked(lambda say: self._measuring(todo, items, functions, say), patience):
                 if "begin" in line:
                     began = line["begin"]
                     continue
@@ -250,7 +251,7 @@ class Warm:
         if not reaching:
             return Judged("survived", "no test reaches it", sure)
         ordered = sorted(reaching, key=lambda name: (measured[name].seconds or 0) / (1 + self._kills[name]))
-        limit = sum((measured[name].seconds or 0) * SLOWER + MORE for name in ordered) * WALL
+        limit = (max(measured[name].seconds or 0 for name in ordered) * SLOWER + MORE) * WALL
         began = ""
         for said in self._forked(lambda say: self._testing(ordered, items, measured, asked, say), limit):
             began = said.get("begin", began)
@@ -281,21 +282,18 @@ class Warm:
         say({"passed": True})
 
     def _forked(
-        self, work: Callable[[Callable[[object], None]], None], limit: float | None
-    ) -> Iterator[dict[str, str]]:
-        """What a child says, up to its end or to the end of `limit` seconds without a word."""
+        self, work: Callable[[Callable[[object], None]], None], limit: float
+    ) -> Iterator[dict[str, Any]]:
+        """What a child says, up to its end or to `limit` seconds without a word."""
         cache = Path(tempfile.mkdtemp(prefix="mutant-"))
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
             self._child(work, writing, cache)
         os.close(writing)
-        rest, end = b"", None if limit is None else time.monotonic() + limit
+        rest = b""
         try:
-            while True:
-                left = None if end is None else max(end - time.monotonic(), 0)
-                if not select.select([reading], [], [], left)[0]:
-                    break
+            while select.select([reading], [], [], limit)[0]:
                 part = os.read(reading, 1 << 16)
                 if not part:
                     break
