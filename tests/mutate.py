@@ -15,6 +15,7 @@ that a run that was stopped goes on; a finished sample is put into `mutation.jso
 from __future__ import annotations
 
 import argparse
+import ast
 import functools
 import hashlib
 import json
@@ -119,6 +120,21 @@ def digest(paths: Iterable[Path]) -> str:
     return found.hexdigest()[:16]
 
 
+def digest_of_test(text: str, name: str) -> str:
+    """Digest of a test and of all that its file has but other tests."""
+    tree = ast.parse(text)
+    names = name.split("::")
+    for owner in [tree, *(each for each in tree.body if isinstance(each, ast.ClassDef))]:
+        owner.body = [
+            each
+            for each in owner.body
+            if not (
+                isinstance(each, ast.FunctionDef) and each.name.startswith("test_") and each.name not in names
+            )
+        ]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:16]
+
+
 def argued(path: Path) -> dict[str, str]:
     """Reasons why mutants of a file change nothing, by key of the mutant, from `equivalents.toml`.
 
@@ -193,7 +209,7 @@ def _prover(path: Path, folder: Path) -> Callable[[Path], str]:
 class Kept:
     """Results of the mutants of one file that are kept between runs.
 
-    A mutant that was killed stays so while the file of the killing test is unchanged; others are judged again
+    A mutant that was killed stays so while the killing test is unchanged; others are judged again
     when any of the tests has changed, or longer ones are to run.
 
     Parameters
@@ -201,11 +217,12 @@ class Kept:
     path : the source.
     tests : test files that map to it.
     longest : seconds beyond which tests are left out.
+    select : expression that selects tests, as pytest's `-k`.
     """
 
-    def __init__(self, path: Path, tests: Sequence[str], longest: float = LONGEST) -> None:
+    def __init__(self, path: Path, tests: Sequence[str], longest: float = LONGEST, select: str = "") -> None:
         self._file = FOLDER / f"{module_of(path)}-{digest([path])}.json"
-        self._tests = f"{digest(ROOT / test for test in tests)}-{longest:g}"
+        self._tests = f"{digest(ROOT / test for test in tests)}-{longest:g}{select and f' {select}'}"
         self._every = json.loads(self._file.read_text()) if self._file.exists() else {}
 
     def get(self, mutant: Mutant) -> Result | None:
@@ -226,8 +243,10 @@ class Kept:
 
     @staticmethod
     def _killer(why: str) -> str | None:
-        file = ROOT / why.split("::")[0].removeprefix("no end of ")
-        return digest([file]) if file.is_file() else None
+        """Digest of a test: its file without the other tests. None if there is no such test."""
+        place, _, name = why.removeprefix("no end of ").partition("::")
+        file = ROOT / place
+        return digest_of_test(file.read_text(), name.partition("[")[0]) if file.is_file() else None
 
 
 def run(
@@ -236,13 +255,14 @@ def run(
     say: Callable[[str], None],
     longest: float = LONGEST,
     traces: Path | None = None,
-    judging: Callable[[Warm, Sequence[str]], None] = judge_all,
+    select: str = "",
+    judging: Callable[[Warm, Sequence[str], str], None] = judge_all,
 ) -> dict[Path, dict[str, Result]]:
     """Results of mutants of files, by key; those that are kept are not judged again.
 
     Raises SystemExit if a test fails without a mutant.
     """
-    kept = {path: Kept(path, tests[path], longest) for path in asked}
+    kept = {path: Kept(path, tests[path], longest, select) for path in asked}
     todo = {path: [each for each in every if kept[path].get(each) is None] for path, every in asked.items()}
     todo = {path: every for path, every in todo.items() if every}
     reasons = {path: argued(path) for path in todo}
@@ -282,7 +302,7 @@ def run(
             files = list(dict.fromkeys(test for path in todo for test in tests[path]))
             say(f"{left} mutants in {len(todo)} files, {len(files)} files of tests")
             warm = Warm(todo, say, judged, longest, FOLDER, traces)
-            judging(warm, files)
+            judging(warm, files, select)
             seconds = {name: each.seconds or 0.0 for name, each in warm.measured.items()}
             limit = sum(seconds.values()) * SLOWER * WALL + MORE
             for path, mutant in outside:
@@ -368,6 +388,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="leave tests out that take more processor time (default: %(default)s)",
     )
     parser.add_argument(
+        "--select",
+        default="",
+        metavar="EXPRESSION",
+        help="leave tests out whose names do not match, as pytest's -k does",
+    )
+    parser.add_argument(
         "--traces",
         type=Path,
         metavar="FOLDER",
@@ -411,7 +437,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
 
     record = {}
-    for path, results in run(picked, tests, say, asked.longest, asked.traces).items():
+    for path, results in run(picked, tests, say, asked.longest, asked.traces, asked.select).items():
         total = len(list(mutants(path.read_text())))
         record[str(path.resolve().relative_to(ROOT))] = entry(results.values(), total, asked.seed)
     if asked.line is None:

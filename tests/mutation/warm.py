@@ -336,8 +336,8 @@ def _used() -> float:
     return found.user + found.system + found.children_user + found.children_system
 
 
-def judge_all(warm: Warm, tests: Sequence[str]) -> None:
-    """Run pytest with the plugin.
+def judge_all(warm: Warm, tests: Sequence[str], select: str = "") -> None:
+    """Run pytest with the plugin, on tests whose names match the expression `select`.
 
     Raises SystemExit if tests fail without a mutant, or cannot be collected.
     """
@@ -345,6 +345,8 @@ def judge_all(warm: Warm, tests: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         options = ["-q", "-s", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--no-summary"]
         options += ["--tb=line", f"--basetemp={folder}/tests", f"--rootdir={ROOT}"]
+        if select:
+            options += ["-k", select]
         code = pytest.main([*options, *(str(ROOT / test) for test in tests)], plugins=[warm])
     if warm.failed:
         raise SystemExit(f"tests fail without a mutant: {', '.join(warm.failed)}")

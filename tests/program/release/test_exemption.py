@@ -90,7 +90,7 @@ def test_a_write_that_is_not_reached_has_no_lifetime() -> None:
         (200, 10, ["turing"], 3, 312 // 2),  # a quarter of the CTA, rounded up; 100 of 256 rows each
         (200, 4, ["turing"], 2, 312),
         (150, 1, ["turing", "sub_core.rows=100"], 1, 50),
-        (150, None, ["turing", "sub_core.rows=60"], 1, 0),  # no launch, and no room for one warp
+        (150, None, ["fermi", "sub_core.rows=8"], 1, 0),  # no launch, and no room for one warp
     ],
 )
 def test_warps_that_a_table_serves_by_hand(

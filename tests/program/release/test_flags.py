@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.program.random_kernels import random_kernel
 from tests.program.test_simt_liveness import Violation, Warp
 from warpbank.arch.uop import RZ
+from warpbank.program.cfg import Cfg, always
 from warpbank.program.isa import Block, DType, Imm, Instr, Kernel, Op, Pred, Reg, Source, Space, Sreg
 from warpbank.program.liveness import mask_of, members
 from warpbank.program.release.flags import Flags, operands, release_flags
@@ -107,6 +108,13 @@ def test_the_sides_of_a_uniform_branch_are_paths() -> None:
     code = sides([add(5, 1, Imm(1))], [add(5, Imm(3), Imm(2))])
     code.blocks[0].instrs[0].aux = int(Sreg.CTAID_X)
     assert released(release_flags(code), code) == {"A": [0], "B": [1], "start of C": [1], "D": [5]}
+
+
+def test_lanes_parked_at_a_barrier_keep_their_registers() -> None:
+    """B's lanes may wait at the barrier while the others run on behind D: what is read after it, or from
+    where the sides begin or meet, is released nowhere."""
+    code = sides([Instr(Op.BAR), add(5, 1, Imm(1))], [add(5, Imm(3), Imm(2))])
+    assert released(release_flags(code), code) == {"A": [0]}
 
 
 def test_fig4c_nested_sides() -> None:
@@ -230,6 +238,27 @@ def test_registers_that_are_not_renamed_have_no_flags() -> None:
     flags = release_flags(code, exempt=mask_of([1, 5]))
     assert released(flags, code) == {"A": [0]}
     assert not any(held & mask_of([1, 5]) for held in flags.held)
+
+
+def test_what_is_held_flows_along_every_edge() -> None:
+    """What is allocated behind a block is held, or released, where each of its successors begins."""
+    for seed in range(60):
+        code = random_kernel(seed, blocks=8, length=3, groups=5, predicates=3)
+        flags, cfg, instrs = release_flags(code), Cfg(code), code.instructions()
+        for b in cfg.order:
+            if cfg.starts[b] == cfg.starts[b + 1]:
+                continue
+            last = cfg.starts[b + 1] - 1
+            instr, allocated = instrs[last], flags.held[last]
+            if always(instr):
+                read = instr.registers_read()
+                allocated &= ~mask_of(r for k, r in enumerate(read) if flags.dead[last] >> k & 1)
+            allocated |= mask_of(instr.registers_written())
+            for s in cfg.successors[b]:
+                if s != cfg.exit and cfg.starts[s] < cfg.starts[s + 1]:
+                    begins = flags.held[cfg.starts[s]] | flags.pbr[s]
+                    if instrs[cfg.starts[s]].op is not Op.EXIT:
+                        assert not allocated & ~begins, (seed, b, s)
 
 
 class Renamed(Warp):
