@@ -99,6 +99,8 @@ def test_dead_operands_by_hand() -> None:
     assert dead_operands(code).tolist() == [0, 0, 0, 0b11, 0b1, 0, 0b1, 0]
     code = kernel(A=[add(1, 0, Imm(1)), add(1, 1, Imm(3)), add(4, 1, 0), EXIT])
     assert dead_operands(code).tolist() == [0, 0, 0, 0, 0b11, 0]
+    code = kernel(A=[add(1, 0, Imm(1)), add(1, 1, Imm(3)), EXIT])
+    assert dead_operands(code).tolist() == [0, 0, 1, 0, 0]
 
 
 def test_lanes_parked_at_a_barrier_keep_their_operands() -> None:
