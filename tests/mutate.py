@@ -256,13 +256,15 @@ def run(
     longest: float = LONGEST,
     traces: Path | None = None,
     select: str = "",
+    proofs: bool = True,
     judging: Callable[[Warm, Sequence[str], str], None] = judge_all,
 ) -> dict[Path, dict[str, Result]]:
     """Results of mutants of files, by key; those that are kept are not judged again.
 
     Raises SystemExit if a test fails without a mutant.
     """
-    kept = {path: Kept(path, tests[path], longest, select) for path in asked}
+    chosen_by = f"{select}{'' if proofs else ' without proofs'}"
+    kept = {path: Kept(path, tests[path], longest, chosen_by) for path in asked}
     todo = {path: [each for each in every if kept[path].get(each) is None] for path, every in asked.items()}
     todo = {path: every for path, every in todo.items() if every}
     reasons = {path: argued(path) for path in todo}
@@ -280,6 +282,8 @@ def run(
 
         @functools.cache
         def prover(path: Path) -> Callable[[Path], str]:
+            if not proofs:
+                return lambda planted: ""
             return _prover(path, Path(folder) / module_of(path))
 
         def judged(path: Path, mutant: Mutant, found: Judged) -> None:
@@ -394,6 +398,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="leave tests out whose names do not match, as pytest's -k does",
     )
     parser.add_argument(
+        "--no-proofs", dest="proofs", action="store_false", help="let Yosys prove nothing of survivors"
+    )
+    parser.add_argument(
         "--traces",
         type=Path,
         metavar="FOLDER",
@@ -437,7 +444,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
 
     record = {}
-    for path, results in run(picked, tests, say, asked.longest, asked.traces, asked.select).items():
+    for path, results in run(
+        picked, tests, say, asked.longest, asked.traces, asked.select, asked.proofs
+    ).items():
         total = len(list(mutants(path.read_text())))
         record[str(path.resolve().relative_to(ROOT))] = entry(results.values(), total, asked.seed)
     if asked.line is None:
