@@ -9,7 +9,7 @@ LINE, BANKS = 128, 32
 #: Generic addresses from a window's base on, for so many bytes, are shared or local.
 WINDOW = 1 << 24
 #: First line number of local memory, beyond what a 57-bit line of global memory uses, and lines of a warp.
-_LOCAL, _LOCAL_LINES = 1 << 56, 1 << 22
+_LOCAL, LOCAL_LINES = 1 << 56, 1 << 22
 
 
 def global_lines(addresses: Iterable[int], size: int) -> list[int]:
@@ -25,7 +25,7 @@ def local_lines(addresses: Iterable[int], size: int, warp: int) -> list[int]:
     """Distinct lines of local memory in order of first touch, where one word of all lanes of a warp stands in
     one line. `warp`: its number in the job."""
     words = (word for address in addresses for word in range(address // 4, (address + size - 1) // 4 + 1))
-    return list(dict.fromkeys(_LOCAL + warp * _LOCAL_LINES + word % _LOCAL_LINES for word in words))
+    return list(dict.fromkeys(_LOCAL + warp * LOCAL_LINES + word % LOCAL_LINES for word in words))
 
 
 def shared_passes(lanes: Iterable[tuple[int, int]], size: int, atomic: bool) -> int:
