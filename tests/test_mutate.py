@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import subprocess
+import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from tests import mutate
 from tests.mutation.mapping import ROOT
 from tests.mutation.operators import Mutant, mutants
+from tests.mutation.warm import Judged, Measured, Warm
 
 FILE = ROOT / "golden" / "lfsr.py"
 TESTS = ["tests/golden/test_lfsr.py"]
@@ -22,50 +25,93 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mutate, "RECORD", tmp_path / "mutation.json")
 
 
-class _Tests:
-    """Stand-in for pytest: a mutant's code is what `codes` says, in turn; without one the tests pass."""
+class _Judging:
+    """Stand-in for pytest with forks: mutants become what `results` says, in turn."""
 
-    def __init__(self, codes: Sequence[int | None]) -> None:
-        self.codes = list(codes)
-        self.runs = 0
+    def __init__(self, results: Sequence[Judged]) -> None:
+        self.results = list(results)
+        self.asked = 0
 
-    def __call__(
-        self, tests: Sequence[str], mutant: Path | None, limit: float | None
-    ) -> tuple[int | None, float, str]:
-        assert tests == TESTS
-        if mutant is None:
-            return 0, 1.0, ""
-        assert limit == mutate.SLOWER + mutate.MORE
-        assert json.loads(mutant.read_text())["module"] == "warpbank.golden.lfsr"
-        self.runs += 1
-        return self.codes.pop(0), 2.0, "FAILED tests/golden/test_lfsr.py::test_x - no\n"
+    def __call__(self, warm: Warm, tests: Sequence[str], select: str) -> None:
+        assert (tests, select) == (TESTS, "")
+        warm.measured = {"tests/golden/test_lfsr.py::test_x": Measured(0.1)}
+        for path, every in warm.asked.items():
+            for mutant in every:
+                self.asked += 1
+                warm.judged(path, mutant, self.results.pop(0))
 
 
 def _first(count: int) -> list[Mutant]:
     return list(mutants(FILE.read_text()))[:count]
 
 
+def _run(count: int, judging: _Judging) -> list[mutate.Result]:
+    return list(mutate.run({FILE: _first(count)}, {FILE: TESTS}, print, judging=judging)[FILE].values())
+
+
+KILLED = Judged("killed", "tests/golden/test_lfsr.py::test_x")
+
+
 def test_results_are_kept_and_not_made_twice() -> None:
-    every, said = _first(4), list[str]()
-    stopped = _Tests([1, 0])
     with pytest.raises(IndexError):  # the third mutant: the run is stopped
-        mutate.run(FILE, every, TESTS, said.append, stopped)
-    resumed = _Tests([None, 1])
-    results = mutate.run(FILE, every, TESTS, said.append, resumed)
-    assert [each.result for each in results.values()] == ["killed", "survived", "killed", "killed"]
-    assert resumed.runs == 2
-    assert next(iter(results.values())).why == "tests/golden/test_lfsr.py::test_x"
-    assert "no end after 2 s" in [each.why for each in results.values()]
-    assert mutate.run(FILE, every, TESTS, said.append, _Tests([])) == results
+        _run(4, _Judging([KILLED, Judged("survived")]))
+    resumed = _Judging([Judged("killed", "no end of tests/golden/test_lfsr.py::test_x"), KILLED])
+    results = _run(4, resumed)
+    assert [each.result for each in results] == ["killed", "survived", "killed", "killed"]
+    assert resumed.asked == 2
+    assert results[0].why == "tests/golden/test_lfsr.py::test_x"
+    assert _run(4, _Judging([])) == results
 
 
-def test_tests_that_fail_without_a_mutant_are_no_tests() -> None:
-    with pytest.raises(SystemExit, match=r"lfsr\.py fail without a mutant"):
-        mutate.run(FILE, _first(1), TESTS, print, lambda tests, mutant, limit: (1, 1.0, "F"))
+def test_only_a_kill_outlives_a_change_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    _run(2, _Judging([KILLED, Judged("survived")]))
+    monkeypatch.setattr(mutate, "mapped_tests", lambda path: TESTS)
+    kept = mutate.Kept(FILE, [*TESTS, "tests/golden/test_sm.py"])
+    first, second = _first(2)
+    assert kept.get(second) is None
+    found = kept.get(first)
+    assert found is not None
+    assert found.result == "killed"
+
+
+def test_a_reason_makes_a_survivor_an_equivalent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutate, "ARGUED", tmp_path / "equivalents.toml")
+    mutant = _first(1)[0]
+    line = FILE.read_text().splitlines()[mutant.line - 1].strip()
+    entry = f"""[["golden/lfsr.py"]]\nline = '{line}'\nchange = '{mutant.change}'\nreason = "so"\n"""
+    mutate.ARGUED.write_text(entry)
+    results = _run(2, _Judging([Judged("survived"), Judged("survived")]))
+    assert [(each.result, each.why) for each in results] == [("argued", "so"), ("survived", "")]
+    recorded = mutate.entry(results, 2, 1)
+    assert recorded["reasons"] == {str(mutant): "so"}
+    mutate.ARGUED.write_text(entry.replace("change = '", "change = 'no "))
+    with pytest.raises(ValueError, match=r"golden/lfsr\.py has no mutant no "):
+        mutate.argued(FILE)
+
+
+def test_every_reason_is_for_a_mutant() -> None:
+    for name in tomllib.loads(mutate.ARGUED.read_text()):
+        assert mutate.argued(ROOT / name)
+
+
+def test_mutants_in_a_warm_process(tmp_path: Path) -> None:
+    """A real run of the tests of a small file, in a process of its own as pytest cannot run in itself."""
+    every = list(mutants((ROOT / "program" / "trust.py").read_text()))
+    line = next(each.line for each in every if each.change.startswith("found.st_mode & _OTHERS"))
+    asked = sum(each.line == line for each in every)
+    code = (
+        "from pathlib import Path; from tests import mutate\n"
+        f"mutate.FOLDER, mutate.RECORD = Path({str(tmp_path)!r}), Path({str(tmp_path / 'record.json')!r})\n"
+        f"mutate.main(['program/trust.py', '--line', '{line}'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.count(f": killed: line {line}") == asked, done.stdout + done.stderr
+    row = f"| `program/trust.py` | {len(every)} | {asked} | {asked} | 0 | 0 | 0 | 0 | 100 % |"
+    assert row in done.stdout
 
 
 def test_a_planted_mutant_is_seen() -> None:
-    """A real run of the tests of a small file: without a mutant they pass, with one they do not."""
+    """A real run in processes of their own: without a mutant the tests pass, with one they do not."""
     mutant = next(each for each in mutants(FILE.read_text()) if each.kind == "arithmetic")
     result = mutate.judge(FILE, mutant, TESTS, 120.0, lambda planted: "")
     assert (result.result, result.why.split("::")[0]) == ("killed", TESTS[0]), result
@@ -86,7 +132,7 @@ def test_a_sample_is_seeded() -> None:
 
 
 def test_the_score_leaves_out_what_cannot_be_imported() -> None:
-    assert mutate.score({"killed": 8, "equivalent": 1, "survived": 1, "invalid": 30}) == 90
+    assert mutate.score({"killed": 7, "equivalent": 1, "argued": 1, "survived": 1, "invalid": 30}) == 90
     assert mutate.score({}) == 100
 
 

@@ -115,6 +115,5 @@ def _pack(fields: Sequence[int], width: int) -> int:
 
 def unpack(bits: int, width: int) -> tuple[int, list[int]]:
     """Opcode of a 64-bit word, and the fields of `width` bits in its payload. What a decoder does."""
-    payload = bits >> _LOW & (1 << PAYLOAD_BITS) - 1
     opcode = bits >> _LOW + PAYLOAD_BITS << _LOW | bits & (1 << _LOW) - 1
-    return opcode, [payload >> width * i & (1 << width) - 1 for i in range(PAYLOAD_BITS // width)]
+    return opcode, [bits >> _LOW >> width * i & (1 << width) - 1 for i in range(PAYLOAD_BITS // width)]

@@ -6,7 +6,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Assert, Assume, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal, Value
 
 from tests.formal.collecting import REGISTERS, USED, Environment
 from warpbank.arch.parameters import SmConfig
@@ -15,10 +15,21 @@ from warpbank.hdl.collector.ccu import Ccu
 
 
 def opened(unit: type[Ccu]) -> type[Ccu]:
-    """The unit with the rows of its memories as signals."""
+    """The unit with the rows of its memories as signals, and with what its look-up and its results do."""
 
     class Opened(unit):  # type: ignore[misc, valid-type]
+        def _take(self, m: Module, fresh_owner: Any) -> Any:
+            self.fresh_owner = fresh_owner
+            self.taken, random = super()._take(m, fresh_owner)
+            return self.taken, random
+
+        def _results(self, m: Module, number: int, *rest: Any) -> Any:
+            kept, line, dropped = super()._results(m, number, *rest)
+            self.keeps_in[number] = kept, line
+            return kept, line, dropped
+
         def elaborate(self, platform: object) -> Any:
+            self.keeps_in: dict[int, tuple[Value, Value]] = {}
             m = super().elaborate(platform)
             memories = [m.submodules[f"slots_{number}"] for number in range(self._count)]
             self.contents = [
@@ -218,3 +229,65 @@ class Dispatches(Harness):
                 Assert(~busy | complete | (age + missing <= self.slots + 1)),
                 Assert(~lost | self.gone[number]),
             ]
+
+
+class LeastRecentlyUsed(Harness):
+    """A line that is valid is replaced only when every line that may be replaced is valid and was used after
+    it.
+
+    Used: by a slot of the uop that is allocated, in the order of slots, or by a result that is kept. `later`
+    follows for any two lines which was used last. A uop replaces no line that one of its slots uses, a result
+    none that is locked.
+    """
+
+    def claims(self, m: Module) -> None:
+        super().claims(m)
+        for number in range(self.collectors):
+            self._replaced(m, number)
+
+    def _replaced(self, m: Module, number: int) -> None:
+        unit, table, taken = self.unit, self.unit._tables[number], self.unit.taken
+        lines, slots = range(table.size), range(self.slots)
+        allocated = self.issue & (unit.entry == number)
+        kept, line = unit.keeps_in[number]
+        uses = [[self.source_valid[slot] & (taken.places[slot] == each) for slot in slots] for each in lines]
+        last = [Signal(range(self.slots + 1), name=f"last_{number}_{each}") for each in lines]
+        for each in lines:
+            for slot in slots:
+                with m.If(uses[each][slot]):
+                    m.d.comb += last[each].eq(slot + 1)
+        later = {
+            (one, other): Signal(name=f"later_{number}_{one}_{other}", init=one > other)
+            for one in lines
+            for other in lines
+            if one != other
+        }
+        for (one, other), bit in later.items():
+            with m.If(allocated & ((last[one] != 0) | (last[other] != 0))):
+                m.d.sync += bit.eq(last[one] > last[other])
+            with m.Elif(kept & line[one]):
+                m.d.sync += bit.eq(1)
+            with m.Elif(kept & line[other]):
+                m.d.sync += bit.eq(0)
+            if self.inductive:
+                m.d.comb += Assert(bit == table.newer[one][other])
+        valid = Mux(unit.fresh_owner, 0, table.valid)
+        hits = [allocated & self.source_valid[slot] & taken.hits[slot] for slot in slots]
+        missed = [allocated & self.source_valid[slot] & ~taken.hits[slot] for slot in slots]
+        for each in lines:
+            for slot in slots:
+                here = missed[slot] & uses[each][slot]
+                m.d.comb += Assert(~(here & Cat(hits[of] & uses[each][of] for of in slots).any()))
+                for other in lines:
+                    if other != each:
+                        closed = Cat(hits[of] & uses[other][of] for of in slots).any()
+                        closed |= Cat(missed[of] & uses[other][of] for of in range(slot)).any()
+                        oldest = valid[other] & later[other, each]
+                        m.d.comb += Assert(~(here & valid[each] & ~closed) | oldest)
+            here = kept & line[each] & table.valid[each]
+            here &= table.registers[each] != unit._kept[number].register
+            m.d.comb += Assert(~here | ~table.locked[each])
+            for other in lines:
+                if other != each:
+                    oldest = table.valid[other] & later[other, each]
+                    m.d.comb += Assert(~(here & ~table.locked[other]) | oldest)

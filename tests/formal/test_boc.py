@@ -17,14 +17,15 @@ with the invariant of `boc_harness`:
   if that is complete, unless the collector reads for another unit or for the bus to the banks;
 * no deadlock: with a fair bus, fair banks and fair units, in every cycle in which uops are in collection and
   none issues, something happens that has to happen yet; if none issues any more, all are dispatched within
-  126 cycles (the highest rank).
+  126 cycles (the highest rank);
+* fairness, for two warps: while one wants the inserter, a unit or the bus, the other one has one turn there
+  at most; a uop that waits for entries is passed by one that issues in every second cycle at most.
 
 Configurations: one collector, window 2, 3 entries. With `pytest -m long tests/formal/test_boc.py` also `Boc`
-with window 3, two collectors of `Boc` that share inserter, bus and units (without the last claim, which says
-nothing about one warp waiting for another), and the last claim for a write-through one. A machine has 6
-entries at least: there are fewer here, and fewer sources, so that entries are short in most states.
-Registers, lanes and units beyond these differ in their number only; wide results (two registers and more)
-were not looked at.
+with window 3, `Boc` with one source and two results, two collectors of `Boc` that share inserter, bus and
+units (without the claim on deadlock, which says nothing about one warp waiting for another), and that claim
+for a write-through one. A machine has 6 entries at least: there are fewer here, and fewer sources, so that
+entries are short in most states. Registers, lanes and units beyond these differ in their number only.
 
 A younger uop does pass a complete one whose unit is not free, and two units do want the same collector: both
 are reached from the initial state.
@@ -39,9 +40,9 @@ import pytest
 from amaranth.hdl import Assert, Const, Module, Mux
 
 import warpbank.hdl.collector.boc
-from tests.formal.boc_harness import Drains, Harness
+from tests.formal.boc_harness import Drains, Fair, Harness, UnfairBus, UnfairInsertion, UnfairUnit
 from tests.formal.collecting import machine
-from tests.formal.prove import Refuted, prove
+from tests.formal.prove import Refuted, prove, unreached
 from tests.hdl.collector.boc_mutants import DISPATCH_MUTANTS, plant
 from warpbank.hdl.collector.boc import Boc
 from warpbank.hdl.collector.window import Inserter
@@ -60,15 +61,24 @@ def harness(
     slots: int = SLOTS,
     inductive: bool = True,
     write_through: bool = False,
+    results: int = 1,
 ) -> Harness:
-    """As many entries as are needed for a uop's sources and a result."""
+    """As many entries as are needed for two sources and a result, or for a source and two results."""
     config = machine(warps, warps, window=window, boc_entries="3", allocation="per_warp")
-    return kind(unit, config, slots=slots, hints=not write_through, inductive=inductive)
+    return kind(unit, config, slots=slots, results=results, hints=not write_through, inductive=inductive)
 
 
 @pytest.mark.parametrize("write_through", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_values_are_the_newest_and_none_is_lost(write_through: bool, tmp_path: Path) -> None:
     built = harness(write_through=write_through)
+    prove(built, built.free, 3, tmp_path, inductive=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("write_through", [False, True])
+def test_wide_results(write_through: bool, tmp_path: Path) -> None:
+    """A uop that writes one or two registers in a row, whose results come one by one, in any order."""
+    built = harness(slots=1, results=2, write_through=write_through)
     prove(built, built.free, 3, tmp_path, inductive=True)
 
 
@@ -89,6 +99,30 @@ def test_a_window_of_three(tmp_path: Path) -> None:
 def test_no_deadlock(write_through: bool, tmp_path: Path) -> None:
     built = harness(Drains, write_through=write_through)
     prove(built, built.free, 3, tmp_path, inductive=True)
+
+
+@pytest.mark.long
+def test_no_warp_is_overtaken_twice(tmp_path: Path) -> None:
+    """By a warp that shares inserter, unit or bus with it."""
+    built = harness(Fair, warps=2)
+    prove(built, built.free, 2, tmp_path, inductive=True)
+
+
+@pytest.mark.long
+def test_warps_are_overtaken_once(tmp_path: Path) -> None:
+    """At the inserter, at each unit and at the bus: the claim is not about nothing."""
+    built = harness(Fair, warps=2, inductive=False)
+    assert unreached(built, lambda made: made.overtaken, 8, tmp_path) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("kind", "slots", "depth"), [(UnfairInsertion, 2, 8), (UnfairUnit, 2, 8), (UnfairBus, 1, 12)]
+)
+def test_unfair_choices_are_refuted(kind: type[Fair], slots: int, depth: int, tmp_path: Path) -> None:
+    built = harness(kind, warps=2, slots=slots, inductive=False)
+    with pytest.raises(Refuted):
+        prove(built, built.free, depth, tmp_path, last_only=kind is UnfairBus)
 
 
 class NeverPasses(Harness):

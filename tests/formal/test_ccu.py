@@ -1,10 +1,10 @@
 """Proofs about caching collector units.
 
 The environment is `collecting`: any uops that a scoreboard lets issue, with any near bits, full and partial
-results, on two lanes, at most `SLOTS` sources and one result register; any STHLD, and any state of the shift
-registers, so any random numbers. Two units of four lines (a machine has eight at least), three warps, four
-registers, two execution units. Shown for every reachable cycle, by induction over one cycle with the
-invariant of `ccu_harness`:
+results, on two lanes, at most `SLOTS` sources and up to four result registers; any STHLD, and any state of
+the shift registers, so any random numbers. Two units of four lines (a machine has eight at least), three
+warps, four registers, two execution units. Shown for every reachable cycle, by induction over one cycle with
+the invariant of `ccu_harness`:
 
 * a locked line is never replaced or made invalid: it stays, with its register, until its uop is dispatched;
 * a warp has values in at most one unit;
@@ -14,10 +14,12 @@ invariant of `ccu_harness`:
 * with fair banks and fair units every uop that was allocated is complete after `SLOTS` + 1 cycles and
   dispatched at most one cycle later.
 
-The first four are shown, too, under customary policies where every uop gets any free unit: a warp then may
-have uops in both units, and has values in one.
+Under customary policies (`ccu-lru-gto`: any free unit for every uop; `ccu-lru-own`: a warp keeps its unit) a
+line that is valid is replaced only when every line that may be replaced is valid and was used after it. The
+first four are shown of both, the fifth of the first: a warp then may have uops in both units, and has values
+in one.
 
-Not looked at: wide results, more than two units.
+Not looked at: more than two units.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ import pytest
 from amaranth.hdl import Const, Module, Signal
 
 import warpbank.hdl.collector.ccu
-from tests.formal.ccu_harness import Dispatches, Harness
+from tests.formal.ccu_harness import Dispatches, Harness, LeastRecentlyUsed
 from tests.formal.collecting import machine
 from tests.formal.prove import Refuted, prove
 from warpbank.arch.parameters import SmConfig
@@ -48,8 +50,11 @@ def harness(
     units: int = 2,
     lines: int = 4,
     inductive: bool = True,
+    results: int = 1,
 ) -> Harness:
-    return kind(unit, machine(warps, units, cache_lines=lines), slots=SLOTS, inductive=inductive)
+    return kind(
+        unit, machine(warps, units, cache_lines=lines), slots=SLOTS, results=results, inductive=inductive
+    )
 
 
 def test_values_are_the_newest_and_locked_ones_stay(tmp_path: Path) -> None:
@@ -69,8 +74,37 @@ class AnyUnit(Ccu):
         super().__init__(config, far_first=False, own_unit=False)
 
 
-def test_values_are_the_newest_in_any_unit(tmp_path: Path) -> None:
-    built = harness(unit=AnyUnit)
+class OwnUnit(Ccu):
+    """Customary replacement, where a warp keeps its unit."""
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__(config, far_first=False)
+
+
+@pytest.mark.parametrize("unit", [AnyUnit, OwnUnit])
+def test_the_least_recently_used_line_is_replaced(unit: type[Ccu], tmp_path: Path) -> None:
+    """And values are the newest: the harness claims that of every unit."""
+    built = harness(LeastRecentlyUsed, unit)
+    prove(built, built.free, 2, tmp_path, inductive=True)
+
+
+def test_far_lines_first_is_another_replacement(tmp_path: Path) -> None:
+    """Malekeh's units replace a line that was used after another one that may go."""
+    built = harness(LeastRecentlyUsed, warps=1, units=1, lines=2, inductive=False)
+    with pytest.raises(Refuted):
+        prove(built, built.free, 7, tmp_path)
+
+
+def test_every_uop_is_dispatched_under_customary_policies(tmp_path: Path) -> None:
+    built = harness(Dispatches, AnyUnit)
+    prove(built, built.free, 2, tmp_path, inductive=True)
+
+
+@pytest.mark.parametrize("unit", [Ccu, AnyUnit])
+@pytest.mark.parametrize("results", [pytest.param(2, marks=pytest.mark.long), 4])
+def test_wide_results(unit: type[Ccu], results: int, tmp_path: Path) -> None:
+    """A uop that writes up to two or four registers in a row, whose results come one by one, in any order."""
+    built = harness(unit=unit, results=results)
     prove(built, built.free, 2, tmp_path, inductive=True)
 
 

@@ -115,6 +115,29 @@ def ccu(h: Any) -> States:
     }
 
 
+def ccu_lru(h: Any) -> States:
+    unit, table = h.unit, h.unit._tables[0]
+    missed = h.issue & h.source_valid.any() & unit.taken.misses & (unit.entry == 0)
+    kept, line = unit.keeps_in[0]
+    return {
+        "replace_for_a_source": missed & ~unit.fresh_owner & table.valid.all(),
+        "replace_for_a_result": kept & (line & table.valid & ~table.locked).any() & table.valid.all(),
+        "values_move_on": unit._left.any() & table.valid.any(),
+    }
+
+
+def wide(h: Any) -> States:
+    """Results of one uop in several registers."""
+    flying = h.flying[0]
+    return {
+        "issue": h.issue & (h.count == h.results),
+        "all_on_their_way": sum(flying) == h.results,
+        "one_kept_while_others_are_to_come": some(keep.valid for keep in h.unit.keep)
+        & (sum(flying) == h.results),
+        "the_last_one": (sum(flying) == 1) & h.taken.any(),
+    }
+
+
 def ltrf(h: Any) -> States:
     blocks = h.blocks
     sets_off = blocks.setting[0].valid & blocks.setting[0].goes
@@ -276,6 +299,25 @@ CASES: list[Any] = [
         marks=pytest.mark.long,
     ),
     pytest.param(lambda: test_ccu.harness(inductive=False), ccu, 6, id="ccu", marks=pytest.mark.long),
+    pytest.param(
+        lambda: test_ccu.harness(
+            test_ccu.LeastRecentlyUsed, test_ccu.AnyUnit, warps=1, lines=2, inductive=False
+        ),
+        ccu_lru,
+        8,
+        id="ccu_lru",
+        marks=pytest.mark.long,
+    ),
+    pytest.param(
+        lambda: test_ccu.harness(results=4, inductive=False), wide, 8, id="ccu_wide", marks=pytest.mark.long
+    ),
+    pytest.param(
+        lambda: test_boc.harness(slots=1, results=2, inductive=False),
+        wide,
+        8,
+        id="boc_wide",
+        marks=pytest.mark.long,
+    ),
     pytest.param(lambda: test_ltrf.Harness(inductive=False), ltrf, 14, id="ltrf", marks=pytest.mark.long),
     pytest.param(
         lambda: test_ltrf.Drains(inductive=False), drains, 16, id="ltrf_drains", marks=pytest.mark.long

@@ -43,7 +43,7 @@ def _helpers() -> dict[str, Path]:
 
 def mapped_tests(path: Path) -> list[str]:
     """Test files that map to a source, from the root: first those that mirror it, then those that import it,
-    directly or through a helper of the tests."""
+    directly or through a helper of the tests. A source that no test names has those of its package."""
     module = module_of(path)
     relative = Path(*module.split(".")[1:])
     stem, folder = relative.name, TESTS / relative.parent
@@ -58,4 +58,10 @@ def mapped_tests(path: Path) -> list[str]:
         grown = bool(more)
     importing = [each for each in sorted(TESTS.rglob("test_*.py")) if set(_imported(each)) & using]
     ordered = dict.fromkeys([*sorted(mirrored), *importing])
+    if not ordered and "." in module.removeprefix("warpbank."):
+        package = ROOT.joinpath(*module.split(".")[1:-1], "__init__.py")
+        beside = (TESTS / relative.parent).glob("test_*.py") if len(relative.parts) > 2 else ()
+        return list(
+            dict.fromkeys([*(str(each.relative_to(ROOT)) for each in sorted(beside)), *mapped_tests(package)])
+        )
     return [str(each.relative_to(ROOT)) for each in ordered]

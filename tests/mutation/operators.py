@@ -74,9 +74,14 @@ class Mutant:
         """The source with the change."""
         return source[: self.start] + self.after + source[self.end :]
 
-    def __str__(self) -> str:
+    @property
+    def change(self) -> str:
+        """Text before and after, on one line."""
         before, after = (" ".join(text.split()) for text in (self.before, self.after))
-        return f"line {self.line}, {self.kind}: {before}  ->  {after}"
+        return f"{before}  ->  {after}"
+
+    def __str__(self) -> str:
+        return f"line {self.line}, {self.kind}: {self.change}"
 
 
 class _Finder(ast.NodeVisitor):

@@ -56,6 +56,25 @@ class Finder(importlib.abc.MetaPathFinder):
         return None
 
 
+def first_failure_only() -> None:
+    """Let hypothesis be content with the first failure that it finds, as nobody reads it."""
+    from hypothesis import Phase, settings
+
+    settings.register_profile(
+        "mutation",
+        settings.get_profile("repeatable"),
+        phases=(Phase.explicit, Phase.generate),
+        report_multiple_bugs=False,
+    )
+    settings.load_profile("mutation")
+
+
+def pytest_collection() -> None:
+    """Hook of pytest, before tests are imported."""
+    if os.environ.get(VARIABLE):
+        first_failure_only()
+
+
 def plant() -> None:
     """Plant the mutant that the environment names, if it names one. Raises AssertionError if that is late."""
     place = os.environ.get(VARIABLE)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.program.random_kernels import random_kernel
 from warpbank.program.cfg import Cfg, always
 from warpbank.program.isa import Block, Imm, Instr, Kernel, Op, Pred, Reg
-from warpbank.program.liveness import members, thread_liveness
+from warpbank.program.liveness import maybe_defined, members, thread_liveness
 
 
 def read_later(kernel: Kernel, cfg: Cfg, block: int, at: int, register: int) -> bool:
@@ -89,6 +89,19 @@ def test_a_guarded_write_serves_no_read_under_another_guard():
     assert alive_at_start(write, write.copy(guard=Pred(1)), use.copy(guard=Pred(0, True))) == [0]
 
 
+def test_what_was_wanted_under_a_guard_is_forgotten_at_its_write():
+    """`@p r = ..; use r; @p r = ..; @p use r`: the first use wants r in all lanes, whatever comes later."""
+    write = Instr(Op.MOV, dst=R0, srcs=(Imm(1),), guard=P0)
+    use = Instr(Op.ST, srcs=(Imm(0), R0))
+    assert alive_at_start(write, use, write, use.copy(guard=P0)) == [0]
+
+
+def test_a_guard_is_remembered_whatever_else_is_alive():
+    write = Instr(Op.MOV, dst=R0, srcs=(Imm(1),), guard=P0)
+    use = Instr(Op.ST, srcs=(Imm(0), R0), guard=P0)
+    assert alive_at_start(write, use, Instr(Op.ST, srcs=(Imm(0), R1))) == [1]
+
+
 def test_words_of_a_group_live_and_die_alone():
     low = Instr(Op.MOV, dst=R0, srcs=(Imm(1),))
     assert alive_at_start(low, Instr(Op.ST, srcs=(Imm(0), PAIR), size=8)) == [1]
@@ -101,3 +114,44 @@ def test_predicates_are_followed_too():
     assert live.at_start[0].predicates == 0b100
     assert [x.predicates for x in live.after(0)] == [0b101, 0, 0]
     assert live.pressure() == 0
+
+
+def blocks(*every: list[Instr]) -> Kernel:
+    """A kernel of blocks that follow one another."""
+    *first, last = ([*each] for each in every)
+    return Kernel(
+        "k", [Block(f"B{i}", each) for i, each in enumerate([*first, [*last, Instr(Op.EXIT)]])], {}, 0
+    )
+
+
+def test_predicates_are_followed_from_block_to_block():
+    sets = Instr(Op.ISETP, srcs=(Imm(0), Imm(1)), pdst=(0,))
+    reads = Instr(Op.PLOP, pdst=(1,), psrc=(P0, Pred(2)))
+    assert [at.predicates for at in thread_liveness(blocks([sets], [reads])).at_start] == [0b100, 0b101, 0]
+    other = sets.copy(pdst=(3,))
+    assert [at.predicates for at in thread_liveness(blocks([other], [reads])).at_start] == [0b101, 0b101, 0]
+    assert thread_liveness(blocks([sets.copy(guard=Pred(3))], [reads])).at_start[0].predicates == 0b1101
+
+
+def test_pressure_is_the_most_that_is_alive_at_once():
+    def move(index: int) -> Instr:
+        return Instr(Op.MOV, dst=Reg(index), srcs=(Imm(1),))
+
+    def store(index: int) -> Instr:
+        return Instr(Op.ST, srcs=(Imm(0), Reg(index)))
+
+    assert thread_liveness(code(move(0), move(1), store(0), store(1))).pressure() == 2
+    assert thread_liveness(code(move(0), store(0), move(1), store(1))).pressure() == 1
+    assert (
+        thread_liveness(code(move(0), move(1), store(0))).pressure() == 2
+    )  # a result of no use takes its place
+    assert thread_liveness(code(store(0), store(1), store(2))).pressure() == 3  # as the kernel begins
+    assert thread_liveness(blocks([move(0)], [store(0), store(1)], [move(2)])).pressure() == 2
+
+
+def test_what_some_path_has_written():
+    sets = Instr(Op.ISETP, srcs=(Imm(0), Imm(1)), pdst=(2,))
+    move = Instr(Op.MOV, dst=Reg(3), srcs=(Imm(1),))
+    kernel = blocks([move], [sets], [sets.copy(pdst=(1,))])
+    found = maybe_defined(kernel, Cfg(kernel))
+    assert [(at.registers, at.predicates) for at in found] == [(0, 0), (0b1000, 0), (0b1000, 0b100)]

@@ -9,9 +9,10 @@ import pytest
 from numba import njit
 
 from tests.program.random_ptx import random_job
+from tests.program.release.test_flags import EXIT, add, kernel, sides, store
 from warpbank import workloads
 from warpbank.program.intervals.dead import dead_operands
-from warpbank.program.isa import Kernel
+from warpbank.program.isa import Imm, Instr, Kernel, Op
 from warpbank.program.runner import Options, compile_job, execute, trace_job
 from warpbank.program.simt_liveness import SimtLiveness
 from warpbank.program.trace.schema import Trace
@@ -90,3 +91,18 @@ def test_no_lane_of_a_random_program_reads_a_dead_register() -> None:
 def test_mutant_a_dead_bit_inside_a_divergent_region(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SimtLiveness, "_wait_at", lambda self, branch, at_barriers: None)
     assert any(replay(trace, all_bits(kernels))[0] for kernels, trace in map(drawn, SEEDS))
+
+
+def test_dead_operands_by_hand() -> None:
+    """Per source, in the order of `registers_read`: none that the instruction itself overwrites."""
+    code = kernel(A=[add(1, 0, Imm(1)), add(2, 0, 1), add(1, 2, 2), add(1, 1, Imm(3)), store(1), EXIT])
+    assert dead_operands(code).tolist() == [0, 0, 0, 0b11, 0b1, 0, 0b1, 0]
+    code = kernel(A=[add(1, 0, Imm(1)), add(1, 1, Imm(3)), add(4, 1, 0), EXIT])
+    assert dead_operands(code).tolist() == [0, 0, 0, 0, 0b11, 0]
+    code = kernel(A=[add(1, 0, Imm(1)), add(1, 1, Imm(3)), EXIT])
+    assert dead_operands(code).tolist() == [0, 0, 1, 0, 0]
+
+
+def test_lanes_parked_at_a_barrier_keep_their_operands() -> None:
+    code = sides([Instr(Op.BAR), add(5, 1, Imm(1))], [add(5, Imm(3), Imm(2))])
+    assert dead_operands(code).tolist() == [0, 0, 1, *[0] * 7]

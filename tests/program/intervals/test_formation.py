@@ -45,6 +45,9 @@ def check(kernel: Kernel, made: Intervals) -> None:
     assert len(number) == len(code)
     assert sorted(set(number)) == list(range(len(made)))
     assert sorted(pc for p in made.pieces for pc in range(p.start, p.end)) == list(range(len(code)))
+    assert list(dict.fromkeys(number)) == list(range(len(made)))  # in the order of the code
+    assert list(made.pieces) == sorted(made.pieces, key=lambda piece: piece.start)
+    assert made.bit_vectors.shape == (len(made), 32)
     assert all(number[pc] == i for i, pc in enumerate(made.entries.tolist()))
     assert made.entries[number[0]] == 0
     for a, b in flow:
@@ -117,6 +120,79 @@ def test_a_loop_nest_that_does_not_fit_stays_apart():
     made = form(nest(3), 2)
     check(nest(3), made)
     assert len(made) == 2
+
+
+def test_an_interval_of_an_empty_block_alone_falls_away():
+    """B is entered from two intervals and left for a third: it would have one of its own."""
+    guard = Pred(0)
+    kernel = Kernel(
+        "k",
+        [
+            Block("A", [Instr(Op.MOV, dst=Reg(0)), Instr(Op.BRA, guard=guard, target="B")]),
+            Block("C", [Instr(Op.MOV, dst=Reg(1)), Instr(Op.BRA, guard=guard, target="D")]),
+            Block("B", []),
+            Block("D", [Instr(Op.EXIT)]),
+        ],
+        {},
+        1,
+    )
+    made = form(kernel, 1)
+    assert (made.interval.tolist(), made.first_pass) == ([0, 0, 1, 1, 2], 3)
+    assert [(piece.start, piece.end) for piece in made.pieces] == [(0, 2), (2, 4), (4, 5)]
+
+
+def round_trips(*blocks: tuple[str, str]) -> Kernel:
+    """Blocks that write a register each and may branch to the block that is named."""
+    code = [
+        Block(
+            label,
+            [Instr(Op.MOV, dst=Reg(n)), *([Instr(Op.BRA, guard=Pred(0), target=target)] if target else [])],
+        )
+        for n, (label, target) in enumerate(blocks)
+    ]
+    return Kernel("k", [*code, Block("E", [Instr(Op.EXIT)])], {}, 1)
+
+
+def test_an_interval_grows_until_nothing_more_fits():
+    """X is looked at before Y, which it needs, has joined. It joins before Z makes an interval with it."""
+    kernel = round_trips(("A", "X"), ("B", "B"), ("Y", "Y"), ("X", ""), ("Z", "Z"))
+    made = form(kernel, 4)
+    check(kernel, made)
+    assert made.first_pass == 5
+    assert made.interval.tolist() == [0] * 7 + [1] * 3
+
+
+def test_of_two_sides_that_fit_the_first_successor_joins():
+    kernel = round_trips(("A", "C"), ("B", "B"), ("C", "C"))
+    kernel.blocks.insert(2, Block("J", [Instr(Op.BRA, target="E")]))
+    made = form(kernel, 2)
+    check(kernel, made)
+    assert made.interval.tolist() == [0, 0, 1, 1, 1, 0, 0, 2]
+
+
+def load(space: Space) -> Instr:
+    return Instr(Op.LD, dst=Reg(1), srcs=(Reg(0),), space=space)
+
+
+def test_a_strand_ends_behind_a_load_whether_or_not_its_block_does():
+    """A constant or shared load is not waited for. Where a block ends with a long one, those that follow it
+    begin strands."""
+
+    def strands(*blocks: list[Instr]) -> list[int]:
+        kernel = Kernel("k", [Block(f"B{n}", each) for n, each in enumerate(blocks)], {}, 1)
+        made = form(kernel, 8, Rule.STRAND)
+        check(kernel, made)
+        return made.interval.tolist()
+
+    move, end = Instr(Op.MOV, dst=Reg(2)), Instr(Op.EXIT)
+    for space in (Space.CONST, Space.SHARED):
+        assert strands([move, load(space), move], [move, end]) == [0] * 5
+        assert strands([move, load(space)], [move, end]) == [0] * 4
+    for space in (Space.GLOBAL, Space.LOCAL):
+        assert strands([move, load(space), move], [move, end]) == [0, 0, 1, 1, 1]
+        assert strands([move, load(space)], [move, end]) == [0, 0, 1, 1]
+    assert strands([load(Space.GLOBAL), load(Space.GLOBAL), move], [end]) == [0, 1, 2, 2]
+    assert strands([Instr(Op.BAR), move, end]) == [0, 1, 1]
 
 
 def test_two_sides_count_together():

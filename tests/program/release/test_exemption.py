@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.program.hint_passes import with_hints
 from warpbank.program.isa import Block, Imm, Instr, Kernel, Op, Reg, Space
 from warpbank.program.liveness import members
-from warpbank.program.release.exemption import Held, exempt_registers, exemptions, ranking, table_bits
+from warpbank.program.release.exemption import (
+    TABLE_BYTES,
+    Held,
+    exempt_registers,
+    exemptions,
+    ranking,
+    table_bits,
+)
 from warpbank.program.release.flags import release_flags
 from warpbank.program.runner import compile_job, trace_job
 
@@ -56,6 +68,55 @@ def test_registers_held_equally_long_by_writes() -> None:
 
 def test_table_size_of_the_paper() -> None:
     assert table_bits(48, 63, 1024) / 8 / 1024 == 3.69140625  # 3.69 KB
+    assert TABLE_BYTES == 1024
+
+
+def test_an_entry_numbers_every_physical_register() -> None:
+    assert [table_bits(3, 5, physical) for physical in (2, 256, 257, 1024)] == [15, 120, 135, 150]
+
+
+def test_a_write_that_is_not_reached_has_no_lifetime() -> None:
+    kernel = example()
+    kernel.blocks.append(Block("B", [Instr(Op.MOV, dst=Reg(7), srcs=(Imm(1),)), Instr(Op.EXIT)]))
+    assert ranking(kernel)[-1] == Held(7, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("registers", "warps_per_cta", "machine", "served", "room"),
+    [
+        (40, 5, ["fermi"], 21, 984 // 20),  # 3 of 64 rows each
+        (40, 30, ["fermi"], 30, 984 // 29),  # a CTA has more
+        (40, 100, ["fermi"], 48, 984 // 47),  # the sub-core has no more
+        (200, 10, ["turing"], 3, 312 // 2),  # a quarter of the CTA, rounded up; 100 of 256 rows each
+        (200, 4, ["turing"], 2, 312),
+        (150, 1, ["turing", "sub_core.rows=100"], 1, 50),
+        (150, None, ["fermi", "sub_core.rows=8"], 1, 0),  # no launch, and no room for one warp
+    ],
+)
+def test_warps_that_a_table_serves_by_hand(
+    registers: int,
+    warps_per_cta: int | None,
+    machine: list[str],
+    served: int,
+    room: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As many as the banks would hold without renaming, and those of the largest CTA; what is left beside one
+    warp's registers is shared by the others' exempt ones."""
+    asked = []
+    monkeypatch.setattr(
+        "warpbank.program.release.exemption.exempt_registers", lambda *values: asked.append(values) or 0
+    )
+    config = with_overrides(preset(machine[0]), machine[1:])
+    kernels = {
+        "other": Kernel("other", [], {}, 0, registers=1),
+        "k": Kernel("k", [], {}, 0, registers=registers),
+    }
+    rows = [(0, 64), (0, 64)] if warps_per_cta is None else [(0, 64), (1, 1), (1, warps_per_cta), (1, 1)]
+    launches = np.array(rows, dtype=[("kernel", "u4"), ("warps_per_cta", "u4")])
+    assert exemptions(kernels, SimpleNamespace(launches=launches), config) == {"other": 0, "k": 0}
+    core = config.sub_core
+    assert asked[1] == (kernels["k"], served, core.warp_registers, core.mapping.table_bytes, room)
 
 
 def test_as_many_are_exempted_as_the_table_asks_for() -> None:

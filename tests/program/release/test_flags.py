@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.program.random_kernels import random_kernel
 from tests.program.test_simt_liveness import Violation, Warp
 from warpbank.arch.uop import RZ
+from warpbank.program.cfg import Cfg, always
 from warpbank.program.isa import Block, DType, Imm, Instr, Kernel, Op, Pred, Reg, Source, Space, Sreg
 from warpbank.program.liveness import mask_of, members
 from warpbank.program.release.flags import Flags, operands, release_flags
@@ -109,6 +110,13 @@ def test_the_sides_of_a_uniform_branch_are_paths() -> None:
     assert released(release_flags(code), code) == {"A": [0], "B": [1], "start of C": [1], "D": [5]}
 
 
+def test_lanes_parked_at_a_barrier_keep_their_registers() -> None:
+    """B's lanes may wait at the barrier while the others run on behind D: what is read after it, or from
+    where the sides begin or meet, is released nowhere."""
+    code = sides([Instr(Op.BAR), add(5, 1, Imm(1))], [add(5, Imm(3), Imm(2))])
+    assert released(release_flags(code), code) == {"A": [0]}
+
+
 def test_fig4c_nested_sides() -> None:
     """R1 is read inside both: released where the outer sides meet. R2 is read by the inner sides only: where
     those meet."""
@@ -198,11 +206,59 @@ def test_a_block_that_only_ends_the_warp_releases_nothing() -> None:
     assert release_flags(code).pbr == (0, 0)
 
 
+def test_a_block_that_ends_the_warp_for_some_lanes_releases_for_the_others() -> None:
+    code = kernel(A=[add(1, 0, Imm(1))], B=[Instr(Op.EXIT, guard=PARTING), store(0), EXIT])
+    assert released(release_flags(code), code) == {"start of B": [1], "B": [0]}
+
+
+def test_an_empty_block_releases_nothing() -> None:
+    code = kernel(A=[add(1, 0, Imm(1))], B=[], C=[store(0), EXIT])
+    assert released(release_flags(code), code) == {"start of C": [1], "C": [0]}
+
+
+def test_an_operand_that_the_instruction_overwrites_is_not_released() -> None:
+    """Nobody reads the result: it takes the operand's place, and goes where the next block starts."""
+    code = kernel(A=[add(1, 0, Imm(1)), add(1, 1, Imm(3))], B=[store(0), EXIT])
+    assert released(release_flags(code), code) == {"start of B": [1], "B": [0]}
+    assert release_flags(code).pir.tolist() == [0, 0, 0, 0, 1, 0]
+
+
+def test_what_an_iteration_leaves_is_held_in_the_next_one() -> None:
+    code = loop([store(3), add(3, 4, 1)])
+    assert [held >> 3 & 1 for held in release_flags(code).held] == [0] * 4 + [1] * 6 + [0]
+
+
+def test_code_that_is_not_reached_holds_nothing() -> None:
+    code = kernel(A=[EXIT], B=[add(1, 0, Imm(1)), store(1), EXIT])
+    assert release_flags(code).held == (1, 1, 0, 0, 0, 0)
+
+
 def test_registers_that_are_not_renamed_have_no_flags() -> None:
     code = sides([add(5, 1, Imm(1))], [add(5, 1, Imm(2))])
     flags = release_flags(code, exempt=mask_of([1, 5]))
     assert released(flags, code) == {"A": [0]}
     assert not any(held & mask_of([1, 5]) for held in flags.held)
+
+
+def test_what_is_held_flows_along_every_edge() -> None:
+    """What is allocated behind a block is held, or released, where each of its successors begins."""
+    for seed in range(60):
+        code = random_kernel(seed, blocks=8, length=3, groups=5, predicates=3)
+        flags, cfg, instrs = release_flags(code), Cfg(code), code.instructions()
+        for b in cfg.order:
+            if cfg.starts[b] == cfg.starts[b + 1]:
+                continue
+            last = cfg.starts[b + 1] - 1
+            instr, allocated = instrs[last], flags.held[last]
+            if always(instr):
+                read = instr.registers_read()
+                allocated &= ~mask_of(r for k, r in enumerate(read) if flags.dead[last] >> k & 1)
+            allocated |= mask_of(instr.registers_written())
+            for s in cfg.successors[b]:
+                if s != cfg.exit and cfg.starts[s] < cfg.starts[s + 1]:
+                    begins = flags.held[cfg.starts[s]] | flags.pbr[s]
+                    if instrs[cfg.starts[s]].op is not Op.EXIT:
+                        assert not allocated & ~begins, (seed, b, s)
 
 
 class Renamed(Warp):

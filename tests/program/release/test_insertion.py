@@ -186,6 +186,8 @@ def test_annotate() -> None:
     job = workloads.get("nn").job("tiny")
     trace = with_hints(trace_job(job), ("release",), preset("fermi"), lambda: compile_job(job))
     assert trace.flag_words
+    assert int(trace.warps["first"].min()) == 0
+    assert int(trace.warps["length"].sum()) == len(trace.dynamic)
     assert replay(trace)[0] == 0
 
 

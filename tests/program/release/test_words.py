@@ -35,6 +35,8 @@ def test_the_bits_of_a_pir() -> None:
     assert word.bits < 1 << 64
     assert unpack(word.bits, 3) == (PIR_OPCODE, [1, 3, *[0] * 16])
     assert word.text == "PIR 001 011"
+    assert word.registers == 0
+    assert (PIR_OPCODE, PBR_OPCODE) == (0x2A8, 0x2A9)
 
 
 def test_a_pir_every_18_instructions() -> None:
@@ -63,12 +65,14 @@ def test_a_pbr_holds_as_many_registers_as_fit(registers: int, width: int, each: 
     assert number_bits(kernel) == width
     mask = (1 << 11) - 1
     flags = Flags(release_flags(kernel).pir, release_flags(kernel).dead, (mask,), ())
+    assert flags.exempt == 0
     first, second, pir = flag_words(kernel, flags)
     assert [w.control for w in (first, second, pir)] == [
         Control.PBR,
         Control.PBR,
         Control.PIR,
     ]  # the pbr are first
+    assert [w.covers for w in (first, second, pir)] == [0, 0, 3]
     assert list(members(first.registers)) == list(range(each))
     assert list(members(second.registers)) == list(range(each, 11))
     assert [w.width for w in (first, second, pir)] == [width, width, 3]
