@@ -27,6 +27,12 @@ def lane_select(mask: int, lanes: int) -> np.ndarray:
     return (np.uint64(mask) >> np.arange(lanes, dtype=np.uint64)) & np.uint64(1) != 0
 
 
+@lru_cache(maxsize=4096)
+def lane_bits(mask: int, lanes: int) -> Value:
+    """Return all 32 bits of the lanes of `mask`, and no others."""
+    return lane_select(mask, lanes) * np.uint32(0xFFFFFFFF)
+
+
 def merge(old: Value, new: Value, mask: int) -> Value:
     """Return a new value: `new` on the lanes of `mask`, `old` elsewhere."""
     return np.where(lane_select(mask, len(new)), new, old)

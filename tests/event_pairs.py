@@ -22,7 +22,7 @@ from tests.event_pair_rules import reason
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import EVENTS, Record
 from warpbank.arch.parameters import SmConfig
-from warpbank.arch.schemes import COMPRESSED, Scheme, parse_scheme
+from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.arch.uop import MOVE
 from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.probe import Probe
@@ -365,6 +365,10 @@ def search(scheme: str) -> Found:
         for pair in each.same:
             found.first.setdefault(pair, program if overrides else f"{program}, 8 warps")
     return found
+
+
+#: Storages that keep registers encoded, in the table as one.
+COMPRESSED = ("gscalar", "gscalar_half", "bdi")
 
 
 def rooms(scheme: str) -> tuple[str, str, str, str]:

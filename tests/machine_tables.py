@@ -12,7 +12,8 @@ from warpbank.arch.config import PRESETS, SOURCES, preset
 from warpbank.arch.counters import COUNTERS
 from warpbank.arch.events import EVENTS, STALLS
 from warpbank.arch.register_files import REGISTER_FILES
-from warpbank.arch.schemes import ROOMS, SCHEMES, parse_scheme
+from warpbank.arch.schemes import SCHEMES, parse_scheme
+from warpbank.arch.units import ROOMS
 
 PAGE = Path(__file__).parent.parent / "docs" / "machine.md"
 PAGES = (PAGE, PAGE.with_name("architecture.md"))

@@ -11,7 +11,7 @@ from warpbank.arch.schemes import SCHEMES
 from warpbank.arch.units import UNITS
 
 #: The registry, and what reproduces or quotes a paper's numbers, which are numbers of that paper's schemes.
-REGISTRY = ("arch/schemes.py", "arch/units.py")
+REGISTRY = ("arch/schemes/", "arch/units.py")
 QUOTING = (
     "warpbank/studies/reproduce/",
     "warpbank/studies/compare/published.py",

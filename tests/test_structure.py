@@ -31,8 +31,10 @@ FOLDERS = {
 }
 SOURCES = {path: room for room, folder in FOLDERS.items() for path in sorted(folder.rglob("*.py"))}
 #: The Python API stands beside the command line.
-ALLOWED["api"] = ALLOWED["cli"] | {"api", "errors", "results"}
-SOURCES |= {ROOT / "warpbank" / f"{name}.py": "api" for name in ("__init__", "api", "errors", "results")}
+ALLOWED["api"] = ALLOWED["cli"] | {"api", "arguments", "errors", "results"}
+SOURCES |= {
+    ROOT / "warpbank" / f"{name}.py": "api" for name in ("__init__", "api", "arguments", "errors", "results")
+}
 
 
 def _module(path: Path) -> str:

@@ -7,20 +7,19 @@ these functions when they are first used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
+from warpbank import arguments as check
 from warpbank import workloads
 from warpbank.arch.errors import ArgumentError
-from warpbank.arch.names import unknown
 from warpbank.arch.presets import PRESETS
 from warpbank.arch.presets import preset as machine_of
-from warpbank.arch.schemes import BASELINE, ROOMS, SCHEMES
+from warpbank.arch.schemes import BASELINE, SCHEMES
+from warpbank.arch.units import ROOMS
 from warpbank.program.cuda import compile_source
 from warpbank.program.emulator import MAX_INSTRUCTIONS
-from warpbank.program.errors import KernelError
-from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace, choice
+from warpbank.program.options import FREE_REGISTERS, CodeOrder, ConstantPlace
 from warpbank.program.ptx.parser import parse
 from warpbank.results import (
     KernelInfo,
@@ -38,7 +37,6 @@ from warpbank.sim import experiment as exp
 from warpbank.sim.engines.base import Progress
 from warpbank.sim.lockstep import run_lockstep
 from warpbank.sim.output import check_file, check_folder
-from warpbank.sim.runs.execute import MOST_WORKERS
 from warpbank.sim.runs.execute import Progress as RunsProgress
 from warpbank.studies.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison
 from warpbank.studies.compare import compare as run_comparison
@@ -73,8 +71,6 @@ StrPath = str | Path
 #: Fields of the machine and their values, such as `{"sub_core.banks": 4}`; or texts as after the command
 #: line's `--set`, such as `["sub_core.banks=4", "rf7"]`.
 Overrides = Mapping[str, int | str] | Sequence[str]
-
-_Value = TypeVar("_Value")
 
 
 def run(
@@ -144,31 +140,33 @@ def run(
     ExecutionError : the kernel went wrong: out of bounds, deadlock, wrong result.
     OperandMismatch : the register file delivered a wrong operand.
     """
-    simulator = engines.engine(_text("engine", engine), fast=_switch("fast", fast))
+    simulator = engines.engine(check.text("engine", engine), fast=check.switch("fast", fast))
     if waves is None and wave_cycles is not None:
         raise ArgumentError("wave_cycles says which cycles go into the file that waves names; give both")
-    prices = energies.table(_name("energy", energy))
-    recorded = None if waves is None else engines.Waves(_path("waves", waves), *_cycles(wave_cycles))
-    experiment, notes = traced.choose(
-        _optional(_name, "kernel", kernel),
-        _size(size),
-        _optional(_path, "launch", launch),
-        _optional(_text, "preset", preset),
-        _optional(_path, "config", config),
-        _text("scheme", scheme),
-        _overrides(overrides),
-        _compile_options(code_order, constants, free_registers, max_registers),
-        _whole("max_instructions", max_instructions, 1, exp.MOST_INSTRUCTIONS),
-        _optional(_path, "trace", trace),
+    prices = energies.table(check.name("energy", energy))
+    recorded = (
+        None if waves is None else engines.Waves(check.path("waves", waves), *check.cycles(wave_cycles))
     )
-    sampled = _switch("sample", sample)
+    experiment, notes = traced.choose(
+        check.optional(check.name, "kernel", kernel),
+        check.size(size),
+        check.optional(check.path, "launch", launch),
+        check.optional(check.text, "preset", preset),
+        check.optional(check.path, "config", config),
+        check.text("scheme", scheme),
+        check.overrides(overrides),
+        check.compile_options(code_order, constants, free_registers, max_registers),
+        check.whole("max_instructions", max_instructions, 1, exp.MOST_INSTRUCTIONS),
+        check.optional(check.path, "trace", trace),
+    )
+    sampled = check.switch("sample", sample)
     if sampled and recorded is not None:
         raise ArgumentError("a sample has no waves; leave sample or waves out")
     report = exp.run(
         experiment,
         simulator,
         waves=recorded,
-        progress=_optional(_function, "progress", progress),
+        progress=check.optional(check.function, "progress", progress),
         sample=sampled,
     )
     data = report.to_dict()
@@ -239,23 +237,25 @@ def compare(
     MissingPackageError, ClusterError : `scheduler` needs dask, or no scheduler answers.
     OutputError : `output` cannot be written; said before anything runs.
     """
-    folder = _optional(_path, "output", output)
+    folder = check.optional(check.path, "output", output)
     if folder is not None:
         check_folder(folder)
     made = run_comparison(
-        _names("schemes", schemes),
-        _names("kernels", kernels),
-        size=_size(size),
+        check.names("schemes", schemes),
+        check.names("kernels", kernels),
+        size=check.size(size),
         preset=None
         if preset is config is None
-        else exp.machine_name(_optional(_text, "preset", preset), _optional(_path, "config", config)),
-        overrides=_overrides(overrides),
-        options=_compile_options(code_order, constants, free_registers, max_registers),
+        else exp.machine_name(
+            check.optional(check.text, "preset", preset), check.optional(check.path, "config", config)
+        ),
+        overrides=check.overrides(overrides),
+        options=check.compile_options(code_order, constants, free_registers, max_registers),
         published=as_published,
-        engine=_text("engine", engine),
-        scheduler=_optional(_text, "scheduler", scheduler),
-        workers=_optional(_workers, "workers", workers),
-        progress=_optional(_function, "progress", progress),
+        engine=check.text("engine", engine),
+        scheduler=check.optional(check.text, "scheduler", scheduler),
+        workers=check.optional(check.workers, "workers", workers),
+        progress=check.optional(check.function, "progress", progress),
     )
     if folder is not None:
         write_comparison(made, folder)
@@ -295,15 +295,17 @@ def sweep(
     ClusterError : no scheduler answers.
     OutputError : `output` cannot be written; said before anything runs.
     """
-    wanted = description if isinstance(description, Sweep) else read_sweep(_path("description", description))
-    target = _optional(_path, "output", output)
+    wanted = (
+        description if isinstance(description, Sweep) else read_sweep(check.path("description", description))
+    )
+    target = check.optional(check.path, "output", output)
     if target is not None:
         check_writable(target)
     outcomes = run_sweep(
         wanted,
-        scheduler=_optional(_text, "scheduler", scheduler),
-        workers=_optional(_workers, "workers", workers),
-        progress=_optional(_function, "progress", progress),
+        scheduler=check.optional(check.text, "scheduler", scheduler),
+        workers=check.optional(check.workers, "workers", workers),
+        progress=check.optional(check.function, "progress", progress),
     )
     made = SweepResult(wanted, tuple(outcomes))
     if target is not None:
@@ -372,26 +374,28 @@ def explore(
     MissingPackageError, ClusterError : the extra `explore` is not installed, or no scheduler answers.
     OutputError : `output` cannot be written; said before anything runs.
     """
-    folder = _optional(_path, "output", output)
+    folder = check.optional(check.path, "output", output)
     if folder is not None:
         check_folder(folder)
     made = run_exploration(
-        _names("kernels", kernels),
-        size=_size(size),
-        preset=exp.machine_name(_optional(_text, "preset", preset), _optional(_path, "config", config)),
-        overrides=_overrides(overrides),
-        only=_optional(_text, "only", only),
-        vary=_varied(vary),
-        aims=_several("aims", aims),
-        samples=_whole("samples", samples, 0),
-        factor=_whole("factor", factor),
-        seed=_whole("seed", seed, 0, MOST_SEED),
-        synthesize=_whole("synthesize", synthesize, 0),
-        liberty=None if liberty is None else _several("liberty", liberty),
-        engine=_text("engine", engine),
-        scheduler=_optional(_text, "scheduler", scheduler),
-        workers=_optional(_workers, "workers", workers),
-        progress=_optional(_function, "progress", progress),
+        check.names("kernels", kernels),
+        size=check.size(size),
+        preset=exp.machine_name(
+            check.optional(check.text, "preset", preset), check.optional(check.path, "config", config)
+        ),
+        overrides=check.overrides(overrides),
+        only=check.optional(check.text, "only", only),
+        vary=check.varied(vary),
+        aims=check.several("aims", aims),
+        samples=check.whole("samples", samples, 0),
+        factor=check.whole("factor", factor),
+        seed=check.whole("seed", seed, 0, MOST_SEED),
+        synthesize=check.whole("synthesize", synthesize, 0),
+        liberty=None if liberty is None else check.several("liberty", liberty),
+        engine=check.text("engine", engine),
+        scheduler=check.optional(check.text, "scheduler", scheduler),
+        workers=check.optional(check.workers, "workers", workers),
+        progress=check.optional(check.function, "progress", progress),
     )
     if folder is not None:
         write_exploration(made, folder)
@@ -431,17 +435,17 @@ def compile(
     CompileError : no such source or architecture, no compiler, or a source that the compiler refuses.
     OutputError : `output` cannot be written.
     """
-    path = _path("source", source)
-    target = _optional(_path, "output", output)
+    path = check.path("source", source)
+    target = check.optional(check.path, "output", output)
     if target is not None:
         check_file(target)
     compiled = compile_source(
         path,
-        arch=_optional(_text, "arch", arch),
-        defines=_optional(_macros, "defines", defines),
-        include=[Path(folder) for folder in _several("include", include)],
-        standard=_text("standard", standard),
-        optimize=_text("optimize", optimize),
+        arch=check.optional(check.text, "arch", arch),
+        defines=check.optional(check.macros, "defines", defines),
+        include=[Path(folder) for folder in check.several("include", include)],
+        standard=check.text("standard", standard),
+        optimize=check.text("optimize", optimize),
     )
     text = compiled.ptx
     module = parse(text, str(path.with_suffix(".ptx")))
@@ -519,19 +523,21 @@ def lockstep(
     OperandMismatch : the golden model's register file delivered a wrong operand.
     """
     experiment, notes = traced.choose(
-        _optional(_name, "kernel", kernel),
-        _size(size),
-        _optional(_path, "launch", launch),
-        _optional(_text, "preset", preset),
-        _optional(_path, "config", config),
-        _text("scheme", scheme),
-        _overrides(overrides),
-        _compile_options(code_order, constants, free_registers, max_registers),
-        _whole("max_instructions", max_instructions, 1, exp.MOST_INSTRUCTIONS),
-        _optional(_path, "trace", trace),
+        check.optional(check.name, "kernel", kernel),
+        check.size(size),
+        check.optional(check.path, "launch", launch),
+        check.optional(check.text, "preset", preset),
+        check.optional(check.path, "config", config),
+        check.text("scheme", scheme),
+        check.overrides(overrides),
+        check.compile_options(code_order, constants, free_registers, max_registers),
+        check.whole("max_instructions", max_instructions, 1, exp.MOST_INSTRUCTIONS),
+        check.optional(check.path, "trace", trace),
     )
-    simulator = engines.rtl_engine(_text("engine", engine), fast=_switch("fast", fast))
-    outcome = run_lockstep(experiment, simulator, progress=_optional(_function, "progress", progress))
+    simulator = engines.rtl_engine(check.text("engine", engine), fast=check.switch("fast", fast))
+    outcome = run_lockstep(
+        experiment, simulator, progress=check.optional(check.function, "progress", progress)
+    )
     job = experiment.job
     return Lockstep(
         job.name, job.size, experiment.scheme.name, experiment.preset, simulator.name, outcome, tuple(notes)
@@ -591,132 +597,4 @@ def load(path: StrPath) -> None:
     ArgumentError : an argument of the wrong type.
     ExtensionError : it cannot be loaded.
     """
-    extensions.load(_path("path", path))
-
-
-def _optional(check: Callable[[str, Any], _Value], name: str, value: object) -> _Value | None:
-    return None if value is None else check(name, value)
-
-
-def _text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise ArgumentError(f"{name} takes a text in quotes, not {value!r}")
-    return value
-
-
-def _name(name: str, value: object) -> str:
-    """What is shipped under a name, or a file."""
-    if not isinstance(value, str | Path):
-        raise ArgumentError(f"{name} takes a text in quotes or a Path, not {value!r}")
-    return str(value)
-
-
-def _path(name: str, value: object) -> Path:
-    return Path(_name(name, value))
-
-
-def _switch(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ArgumentError(f"{name} takes True or False, not {value!r}")
-    return value
-
-
-def _whole(name: str, value: object, low: int = 1, high: int | None = None) -> int:
-    limits = f"from {low} to {high}" if high is not None else f"of at least {low}"
-    if type(value) is not int or value < low or (high is not None and value > high):
-        raise ArgumentError(f"{name} takes a whole number {limits}, not {value!r}")
-    return value
-
-
-def _compile_options(
-    code_order: object, constants: object, free_registers: int, max_registers: int | None
-) -> CompileOptions:
-    return CompileOptions(
-        choice(CodeOrder, "code_order", code_order),
-        choice(ConstantPlace, "constants", constants),
-        free_registers,
-        max_registers,
-    )
-
-
-def _workers(name: str, value: object) -> int:
-    return _whole(name, value, 1, MOST_WORKERS)
-
-
-def _size(value: object) -> str:
-    size = _text("size", value)
-    if size not in workloads.SIZES:
-        raise KernelError(unknown("size", size, workloads.SIZES))
-    return size
-
-
-def _function(name: str, value: object) -> Callable[..., None]:
-    if not callable(value):
-        raise ArgumentError(f"{name} takes a function, not {value!r}")
-    return value
-
-
-def _macros(name: str, value: object) -> dict[str, str | int]:
-    if not isinstance(value, Mapping) or not all(isinstance(each, str | int) for each in value.values()):
-        raise ArgumentError(f"{name} takes macros and their values, {{'SIZE': 4}}, not {value!r}")
-    return {_text(name, macro): given for macro, given in value.items()}
-
-
-def _several(name: str, value: object) -> list[str]:
-    """The names of an argument that takes several; a single one may stand by itself."""
-    several = [value] if isinstance(value, str | Path) else value
-    if not isinstance(several, Sequence):
-        raise ArgumentError(f"{name} takes a list of names, not {value!r}")
-    return [_name(name, each) for each in several]
-
-
-def _names(name: str, value: object) -> list[str]:
-    """The names of an argument that needs at least one."""
-    several = _several(name, value)
-    if not several:
-        raise ArgumentError(f"{name} needs at least one name; warpbank.{name}() lists them")
-    return several
-
-
-def _overrides(value: object) -> list[str]:
-    """Overrides as the command line writes them."""
-    if isinstance(value, Mapping):
-        for path, given in value.items():
-            if not isinstance(given, int | str) or isinstance(given, bool):
-                raise ArgumentError(
-                    f"overrides: {path} takes a whole number or a text in quotes, not {given!r}"
-                )
-        return [f"{_text('overrides', path)}={given}" for path, given in value.items()]
-    if isinstance(value, str):
-        return [value]
-    if not isinstance(value, Sequence):
-        raise ArgumentError(
-            f"overrides takes fields and their values, {{'sub_core.banks': 4}}, not {value!r}"
-        )
-    return [_text("overrides", each) for each in value]
-
-
-def _varied(value: object) -> dict[str, tuple[int | str, ...]]:
-    """Fields and the values that are tried."""
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping) or not all(map(_listed, value.values())):
-        raise ArgumentError(
-            f"vary takes fields and their values, {{'sub_core.collectors': [2, 4]}}, not {value!r}"
-        )
-    return {_text("vary", path): tuple(given) for path, given in value.items()}
-
-
-def _listed(value: object) -> bool:
-    """Whether a value is a list of whole numbers or texts, not an empty one."""
-    return isinstance(value, tuple | list) and bool(value) and all(type(each) in (int, str) for each in value)
-
-
-def _cycles(value: object) -> tuple[int, int | None]:
-    """The first cycle, and the end."""
-    if value is None:
-        return 0, None
-    if not isinstance(value, tuple | list) or len(value) != 2:
-        raise ArgumentError(f"wave_cycles takes the first cycle and the end, (100, 200), not {value!r}")
-    first, end = value
-    return _whole("wave_cycles", first, 0), None if end is None else _whole("wave_cycles", end)
+    extensions.load(check.path("path", path))

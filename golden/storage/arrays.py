@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 #: Lanes whose bytes of one position an array of 128 bits holds, and lanes that it holds whole where bytes are
 #: not reordered.
 BYTE_LANES, WORD_LANES = 16, 4
 
 
+@lru_cache(maxsize=4096)
 def groups(mask: int, lanes: int) -> int:
     """Groups of so many neighbouring lanes that have one of `mask`."""
     count = 0

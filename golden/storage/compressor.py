@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -14,6 +15,7 @@ BYTES = 4
 SCALAR = 0b1111
 
 
+@lru_cache(maxsize=1 << BYTES)
 def prefix(equal: int) -> int:
     """Encoding bits of a mask of equal bytes: bit i says that byte i and all bytes above it are equal.
     G-Scalar, section 3.2."""
@@ -71,25 +73,30 @@ class Compressor:
     def compress(self, value: Value, mask: int) -> Encoding:
         """Encode the lanes of `mask`."""
         size = self._lanes // self._parts
-        parts = [
-            value[at : at + size][lane_select(mask >> at & (1 << size) - 1, size)]
-            for at in range(0, self._lanes, size)
-        ]
-        active = np.concatenate(parts)
-        return Encoding(
-            tuple(prefix(_equal(part)) for part in parts),
-            tuple(_either(part) for part in parts),
-            _equal(active) == SCALAR,
-        )
+        whole = (1 << size) - 1
+        enc, base = [], []
+        every, either = 0xFFFFFFFF, 0  # AND and OR of the active lanes of all parts
+        for at in range(0, self._lanes, size):
+            active = mask >> at & whole
+            if not active:
+                enc.append(SCALAR)
+                base.append(0)
+                continue
+            lanes = value[at : at + size]
+            if active != whole:
+                lanes = lanes[lane_select(active, size)]
+            shared, found = int(np.bitwise_and.reduce(lanes)), int(np.bitwise_or.reduce(lanes))
+            enc.append(prefix(_equal(shared, found)))
+            base.append(found)
+            every &= shared
+            either |= found
+        return Encoding(tuple(enc), tuple(base), not mask or every == either)
 
 
-def _either(lanes: Value) -> int:
-    """The OR of some lanes."""
-    return int(np.bitwise_or.reduce(lanes, initial=0))
-
-
-def _equal(lanes: Value) -> int:
-    """Mask of the bytes that all lanes share."""
-    every = int(np.bitwise_and.reduce(lanes)) if len(lanes) else 0
-    differing = every ^ _either(lanes)
-    return sum(1 << byte for byte in range(BYTES) if not differing >> 8 * byte & 0xFF)
+def _equal(every: int, either: int) -> int:
+    """Mask of the bytes that all lanes share, from the AND and the OR of the lanes."""
+    equal = 0
+    for byte in range(BYTES):
+        if not (every ^ either) >> 8 * byte & 0xFF:
+            equal |= 1 << byte
+    return equal

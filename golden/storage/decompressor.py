@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from warpbank.golden.storage.compressor import BYTES
 from warpbank.golden.values import Value
 
 
+@lru_cache(maxsize=1 << BYTES)
 def spread(enc: int) -> int:
     """Encoding bits as a mask of the 32 bits they stand for."""
     return sum(0xFF << 8 * byte for byte in range(BYTES) if enc >> byte & 1)
+
+
+@lru_cache(maxsize=1 << 2 * BYTES)
+def stored_bits(enc: tuple[int, ...], size: int) -> Value:
+    """Per lane, the bits of the bytes that are in the banks; each part has `size` lanes."""
+    return np.repeat(np.array([~spread(bits) & 0xFFFFFFFF for bits in enc], np.uint32), size)
 
 
 class Decompressor:
@@ -27,5 +36,7 @@ class Decompressor:
 
     def decompress(self, data: Value, enc: tuple[int, ...], base: tuple[int, ...]) -> Value:
         """The register; of `data` the bytes whose encoding bit is set are not looked at."""
-        chosen = np.repeat(np.array([spread(bits) for bits in enc], np.uint32), self._size)
-        return data & ~chosen | np.repeat(np.array(base, np.uint32), self._size) & chosen
+        if not any(enc):
+            return data
+        shared = [word & spread(bits) for word, bits in zip(base, enc, strict=True)]
+        return data & stored_bits(enc, self._size) | np.repeat(np.array(shared, np.uint32), self._size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from functools import lru_cache
 
 from warpbank.arch.parameters import SmConfig, SubCoreConfig
 from warpbank.arch.uop import Scalar
@@ -10,9 +10,9 @@ from warpbank.golden.probe import Probe
 from warpbank.golden.storage.arrays import BYTE_LANES, groups
 from warpbank.golden.storage.coded import Coded
 from warpbank.golden.storage.compressor import BYTES, Compressor
-from warpbank.golden.storage.decompressor import Decompressor, spread
+from warpbank.golden.storage.decompressor import Decompressor, stored_bits
 from warpbank.golden.storage.metadata import CompressedBanks, Fill, Metadata
-from warpbank.golden.values import Value, lane_select
+from warpbank.golden.values import Value, lane_bits
 
 
 class GScalar(CompressedBanks):
@@ -54,13 +54,9 @@ class GScalar(CompressedBanks):
 
     def keep(self, bank: int, row: int, mask: int, value: Value, note: Metadata) -> None:
         """Replace the lanes of `mask`; the row is noted as `note`."""
-        enable = self._stored(note.kept()) * lane_select(mask, self._lanes)
-        self._put(bank, row, self._rows[bank][row] & ~enable | value & enable, note)
-
-    def _stored(self, enc: tuple[int, ...]) -> Value:
-        """Per lane, the bits of the bytes that are in the banks."""
-        masks = [~spread(bits) & 0xFFFFFFFF for bits in enc]
-        return np.repeat(np.array(masks, np.uint32), self._lanes // self.parts)
+        old = self._rows[bank][row]
+        change = (old ^ value) & _enable(note.kept(), mask, self._lanes)
+        self._put(bank, row, old ^ change, note)
 
     def arrays_read(self, note: Metadata) -> int:
         """Arrays that a read of such a register activates."""
@@ -72,11 +68,22 @@ class GScalar(CompressedBanks):
 
     def _arrays(self, note: Metadata, mask: int) -> int:
         """Arrays of stored bytes with a lane of `mask`."""
-        size = self._lanes // self.parts
-        return sum(
-            (BYTES - enc.bit_count()) * groups(mask >> part * size & ((1 << size) - 1), BYTE_LANES)
-            for part, enc in enumerate(note.kept())
-        )
+        return _activated(note.kept(), mask, self._lanes // self.parts)
+
+
+@lru_cache(maxsize=4096)
+def _enable(enc: tuple[int, ...], mask: int, lanes: int) -> Value:
+    """Bits of a row that a write of the lanes of `mask` replaces."""
+    return stored_bits(enc, lanes // len(enc)) & lane_bits(mask, lanes)
+
+
+@lru_cache(maxsize=4096)
+def _activated(enc: tuple[int, ...], mask: int, size: int) -> int:
+    """Arrays of stored bytes with a lane of `mask`; each part has `size` lanes."""
+    return sum(
+        (BYTES - bits.bit_count()) * groups(mask >> part * size & ((1 << size) - 1), BYTE_LANES)
+        for part, bits in enumerate(enc)
+    )
 
 
 def gscalar(config: SmConfig, probe: Probe, parts: int = 1) -> Coded:

@@ -52,6 +52,8 @@ class World:
         self.slots = unit.ports["issue__payload"]["fields"]["uop.source_valid"][1]
         self.lanes = unit.parameters["lanes"]
         self.evicts, self.keeps = unit.has("evicted__0__valid"), unit.has("keep__0__valid")
+        #: Operands that a collector shows at a time; those of a uop may be read over several cycles.
+        self.ports, self.reads = unit.count("operands__0__#"), unit.has("reads__0")
         bins = ["fetched", "refused", "wide result", "result on some lanes", "a warp waits", "start"]
         bins += ["two deliveries", "reset in flight"]
         if self.keeps:
@@ -60,6 +62,8 @@ class World:
             bins += ["absorbed", "not absorbed", "evicted", "eviction waits"]
         if self.tags > 1:
             bins += ["slide", "held", "out of order"]
+        if self.reads:
+            bins += ["read in turn"]
         self.coverage = Coverage(*bins)
         self.banks = [[self.value() for _ in range(REGISTERS)] for _ in range(self.warps)]
         self.seqs = [0] * self.warps
@@ -71,6 +75,7 @@ class World:
         self.reading: list[Counter[int]] = [Counter() for _ in range(self.warps)]
         self.writing: list[set[int]] = [set() for _ in range(self.warps)]
         self.collecting: dict[int, Uop] = {}  # by entry
+        self.shown: dict[int, dict[int, int]] = {}  # operands that a unit has got so far: by entry and slot
         self.requests: list[tuple[int, int, int, int, int]] = []  # collector, slot, tag, warp, register
         self.executing: list[list[Uop]] = [[] for _ in range(self.units)]
         self.released: list[tuple[int, int]] = []  # (warp, register) that were read in this cycle
@@ -291,6 +296,7 @@ class World:
         unit, gone, refused = self.unit, [], False
         left: set[int] = set()
         self.release()
+        self.show()
         for number in range(self.units):
             if not unit.get(f"dispatch__{number}__valid"):
                 continue
@@ -308,17 +314,39 @@ class World:
             left.add(collector)
             uop = self.collecting.pop(entry)
             assert uop.unit == number, f"uop {key} goes to unit {number}"
-            self.compare(uop, port, collector)
+            self.compare(uop, port, self.shown.pop(entry, {}) if self.reads else self.operands(collector))
             assert uop.read == set(range(len(uop.sources))), "the scoreboard does not hear of an operand"
             older = [
                 each for each in self.collecting.values() if each.warp == uop.warp and each.seq < uop.seq
             ]
             self.coverage.hit("out of order", older) if self.tags > 1 else None
             gone.append(uop)
-        # A unit that refuses offers nothing where another one takes a uop of the collector that it chose.
-        assert unit.get("refused") == refused or (self.tags > 1 and not refused and left)
+        if self.reads:  # a unit that is not ready is offered nothing: its uop is not even read
+            refused = bool(unit.get("refused"))
+            waiting = {uop.unit for uop in self.collecting.values()}
+            assert not refused or any(not unit.get(f"dispatch__{number}__ready") for number in waiting)
+        assert unit.get("refused") == refused
         self.coverage.hit("refused", refused)
         return gone
+
+    def operands(self, collector: int, first: int = 0) -> dict[int, int]:
+        """Operands that a collector shows, by source slot from the `first` on."""
+        return {first + port: self.unit.get(f"operands__{collector}__{port}") for port in range(self.ports)}
+
+    def show(self) -> None:
+        """Collectors that read the operands of a uop over several cycles show some of them to its unit."""
+        for collector in range(self.collectors if self.reads else 0):
+            if not self.unit.get(f"reads__{collector}"):
+                continue
+            entry, step = self.unit.get(f"offered__{collector}"), self.unit.get(f"step__{collector}")
+            assert entry in self.collecting, f"operands are read for entry {entry}, which has no uop"
+            assert entry // self.tags == collector
+            if not step:  # a unit that chose a uop too early begins again
+                self.shown[entry] = {}
+            shown = self.shown[entry]
+            assert step * self.ports == len(shown), f"read {step} of entry {entry} is out of order"
+            shown.update(self.operands(collector, len(shown)))
+            self.coverage.hit("read in turn", step)
 
     def release(self) -> None:
         """The scoreboard hears which operands have been read, of each once."""
@@ -333,7 +361,7 @@ class World:
                 uop.read.add(slot)
                 self.released.append((uop.warp, uop.sources[slot]))
 
-    def compare(self, uop: Uop, port: str, collector: int) -> None:
+    def compare(self, uop: Uop, port: str, operands: dict[int, int]) -> None:
         """Compare what a unit receives with what was issued and with program order."""
         unit, name = self.unit, f"uop {uop.seq} of warp {uop.warp}"
         names = ("memory", "passes", "result.destination", "result.count", "result.mask")
@@ -341,7 +369,8 @@ class World:
         for field, value in zip(names, issued, strict=True):
             assert unit.field(port, field) == value, f"{field} of {name}"
         for slot, value in enumerate(uop.expected):
-            found = unit.get(f"operands__{collector}__{slot}")
+            assert slot in operands, f"{name} goes before r{uop.sources[slot]} is read"
+            found = operands[slot]
             assert found == value, f"{name}: r{uop.sources[slot]} is {found:x}, program order says {value:x}"
         if self.keeps:
             self.coverage.hit("found", len(uop.requested) < len(uop.sources))

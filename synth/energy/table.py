@@ -18,7 +18,8 @@ from warpbank.arch.counters import COUNTERS
 from warpbank.arch.events import EVENTS
 from warpbank.arch.names import unknown
 from warpbank.arch.parameters import SmConfig
-from warpbank.arch.schemes import BASELINE, ROOMS, Scheme
+from warpbank.arch.schemes import BASELINE, Scheme
+from warpbank.arch.units import ROOMS
 from warpbank.program.toml_table import Table
 from warpbank.synth.errors import EnergyError
 

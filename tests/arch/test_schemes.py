@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from warpbank.arch import schemes
-from warpbank.arch.schemes import Row, Scheme, parse_scheme, register_scheme
+from warpbank.arch.schemes import Row, Scheme, parse_scheme, register_scheme, registry
 
 
 @pytest.fixture
 def rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two collectors, a mapping and a rule, which exist in these tests only."""
-    monkeypatch.setattr(schemes, "SCHEMES", dict(schemes.SCHEMES))
-    monkeypatch.setattr(schemes, "RULES", [_rule])
+    monkeypatch.setattr(registry, "SCHEMES", dict(registry.SCHEMES))
+    monkeypatch.setattr(registry, "RULES", [_rule])
     register_scheme(Row("cache-a", "", collector="a", scheduler="greedy"))
     register_scheme(Row("cache-b", "", collector="b"))
     register_scheme(Row("rename", "", mapping="table", scheduler="levels"))

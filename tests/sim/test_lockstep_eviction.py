@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.eviction_trace import eviction_trace
-from tests.golden.hierarchy.test_evictions import SCHEMES, noted_at_once
+from tests.golden.storage.test_decompress_moves import SCHEMES, noted_at_once
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from warpbank.arch.schemes import ROOMS, SCHEMES, Row
+from warpbank.arch.schemes import SCHEMES, Row
+from warpbank.arch.units import ROOMS
 from warpbank.cli import output
 from warpbank.cli.options import (
     ConfigOption,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.golden.hierarchy.test_compressed import ALL, LOW, alu, hand_made, lanes, run
+from tests.golden.storage.test_coded import ALL, LOW, alu, hand_made, lanes, run
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.counters import count
 from warpbank.arch.schemes import parse_scheme

@@ -3,7 +3,7 @@ mutants.
 
 All kernels, and what they count, with
 
-    pytest -m long tests/golden/hierarchy/test_compressed_ltrf.py
+    pytest -m long tests/golden/hierarchy/test_ltrf_over_coded.py
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.golden.hierarchy.test_compressed import Checked, hand_made, lanes
+from tests.golden.storage.test_coded import Checked, hand_made, lanes
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.counters import count

@@ -3,7 +3,7 @@ mutants.
 
 All kernels with
 
-    pytest -m long tests/golden/hierarchy/test_renamed_ltrf.py
+    pytest -m long tests/golden/hierarchy/test_ltrf_over_renaming.py
 """
 
 from __future__ import annotations

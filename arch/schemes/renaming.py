@@ -1,0 +1,40 @@
+"""Row of register renaming."""
+
+from __future__ import annotations
+
+from warpbank.arch.schemes.registry import Row
+from warpbank.arch.units import MappingUnit, Part, Size
+
+ROWS = (
+    Row(
+        name="renaming",
+        description=(
+            "Register renaming: a register has a physical one only from its first write to its last read."
+        ),
+        paper="Jeon and Annavaram, CENG-2014-05",
+        scheduler="two_level",
+        hints=("release",),
+        units=(
+            MappingUnit(
+                name="renaming",
+                golden="warpbank.golden.mapping.renaming:Renaming",
+                hdl="warpbank.hdl.mapping.renaming:Renaming",
+                renames=True,
+                exported="renaming",
+                size=Size("fermi", quick=True),
+                parts=(
+                    Part("renaming_table", shown=True),
+                    Part("availability", Size("fermi", quick=True), shown=True),
+                    Part("release", Size("fermi", quick=True), shown=True),
+                    Part("flag_cache", shown=True),
+                    Part("exempt"),
+                    Part("deadlock_reserve"),
+                    Part("renaming_table_1k"),
+                    Part("operand_lookup"),
+                ),
+                tried={"sub_core.mapping.table_bytes": (512, 1024, 2048)},
+            ),
+        ),
+        representative=True,
+    ),
+)
