@@ -45,6 +45,7 @@ class Sm:
 
     Attributes
     ----------
+    trace, templates : what it runs, and the static part of every uop.
     cycle : the present clock cycle.
     resident : (sub-core, warp slot) -> row of `trace.warps` of the warp that runs there.
     started : warps started so far, all launches.
@@ -64,10 +65,10 @@ class Sm:
         skip: bool = True,
     ) -> None:
         config = scheme.machine(config)
-        self._trace = trace
+        self.trace = trace
         self._config = config
         self._skip = skip
-        self._templates = templates_of(trace)
+        self.templates = templates_of(trace)
         self.checker = (
             OperandChecker(trace, config.sub_cores, config.sub_core.warps) if check_operands else Checker()
         )
@@ -97,6 +98,11 @@ class Sm:
         self._cta_of: dict[tuple[int, int], Cta] = {}
         self._drained: list[tuple[int, int]] = []
         self.cycle = 0
+        self._running = self._begun = False
+        self._following = 0  # the next cycle to run
+        self._dispatch_at = 0  # cycle in which a CTA may start
+        self._launched = 0  # first cycle of the current launch
+        self._launches: list[dict[str, Any]] = []
         self.resident: dict[tuple[int, int], int] = {}
         self.started = 0
         collector = config.sub_core.collector
@@ -147,7 +153,7 @@ class Sm:
         for (number, warp), row in zip(cta.warps, rows, strict=True):
             self._cta_of[number, warp] = cta
             stream = WarpStream(
-                self._trace, self._templates, self._trace.warps[row], number, warp, self._config.lanes
+                self.trace, self.templates, self.trace.warps[row], number, warp, self._config.lanes
             )
             core = self.cores[number]
             core.probe.cycle = cycle
@@ -171,9 +177,21 @@ class Sm:
         self._drained.clear()
         return ended
 
-    def run(self, progress: Callable[[int, int], None] | None = None, every: int = REPORT_CYCLES) -> Result:
-        """Run the trace to its end. `progress` is called with (warp instructions retired, all warp
-        instructions) at the end of a cycle, `every` cycles or more after the last time.
+    def run(
+        self,
+        progress: Callable[[int, int], None] | None = None,
+        every: int = REPORT_CYCLES,
+        keep: Callable[[Sm], None] | None = None,
+    ) -> Result:
+        """Run the trace to its end, from its beginning or from the clock edge at which `keep` was called.
+
+        Parameters
+        ----------
+        progress : called with (warp instructions retired, all warp instructions) at the end of a cycle,
+            `every` cycles or more after the last time.
+        every : cycles between two calls.
+        keep : called with this machine between two cycles, `every` cycles or more after the last time; a copy
+            that it makes of the machine runs on from there.
 
         Raises
         ------
@@ -184,10 +202,13 @@ class Sm:
         cores, lsu, ctas = self.cores, self.lsu, self.ctas
         sthld, barriers, drained = self.sthld, self.barriers, self._drained
         probe, skip = self.probe, self._skip
-        launches: list[dict[str, Any]] = []
-        cycle = launched = report_at = 0
-        running = self._next_launch()
-        dispatch_at = 0
+        launches = self._launches
+        if not self._begun:
+            self._begun, self._running = True, self._next_launch()
+        running = self._running
+        cycle, launched, dispatch_at = self._following, self._launched, self._dispatch_at
+        report_at = cycle
+        keep_at = NEVER if keep is None else cycle + every
         while running:
             self.cycle = probe.cycle = cycle
             if sthld.due <= cycle:
@@ -209,10 +230,10 @@ class Sm:
                     running = self._next_launch()
             if cycle >= report_at:
                 report_at = cycle + every
-                self._trace.let_go()
+                self.trace.let_go()
                 if progress is not None:
                     progress(
-                        sum(core.probe.count("retire.uops") for core in cores), self._trace.warp_instructions
+                        sum(core.probe.count("retire.uops") for core in cores), self.trace.warp_instructions
                     )
             following = lsu.wake if lsu.wake < dispatch_at else dispatch_at
             for core in cores:
@@ -229,6 +250,10 @@ class Sm:
                 lsu.wake = min(lsu.wake, cycle)
                 for core in cores:
                     core.wake = cycle
+            if keep_at <= cycle and keep is not None and running:
+                keep_at = cycle + every
+                self._following, self._launched, self._dispatch_at = cycle, launched, dispatch_at
+                keep(self)
         self._adapt(cycle)
         return self._result(cycle, launches)
 
@@ -253,7 +278,7 @@ class Sm:
         assert all(sum(stall.values()) == cycles for stall in per_scheduler), (
             "a scheduler-cycle without, or with two reasons"
         )
-        assert counters["retire.uops"] == counters["issue.uops"] == self._trace.warp_instructions, (
+        assert counters["retire.uops"] == counters["issue.uops"] == self.trace.warp_instructions, (
             "a uop was lost"
         )
         return Result(
@@ -279,7 +304,7 @@ class Sm:
                 short = core.mapping.lacking & bit
                 reason = "ready, for a physical register" if short else "ready, for a collector"
             elif entries:
-                reason = f"a hazard of pc {entries[0].pc} ({self._trace.text[entries[0].pc].strip()})"
+                reason = f"a hazard of pc {entries[0].pc} ({self.trace.text[entries[0].pc].strip()})"
             else:
                 reason = "its stream" if core.status.live & bit else "its last uops to retire"
             reason += core.mapping.holding(warp)

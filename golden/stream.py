@@ -248,8 +248,10 @@ class WarpStream:
         "_lanes",
         "_launched",
         "_lines",
+        "_row",
         "_sub_core",
         "_templates",
+        "_trace",
         "_values",
         "_warp",
         "length",
@@ -259,6 +261,7 @@ class WarpStream:
     def __init__(
         self, trace: Trace, templates: list[Template], row: Any, sub_core: int, warp: int, lanes: int
     ) -> None:
+        self._trace, self._row = trace, row
         self._first, self.length = int(row["first"]), int(row["length"])
         self._dynamic = trace.dynamic
         self._decode(0)
@@ -271,6 +274,23 @@ class WarpStream:
         self._sub_core = sub_core
         self._warp = warp
         self.position = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy of the stream at its position: made of the trace, not of what is decoded of it."""
+        return _stream_at, (
+            self._trace,
+            self._templates,
+            self._row,
+            self._sub_core,
+            self._warp,
+            self._lanes,
+            self.position,
+        )
+
+    def go_to(self, position: int) -> None:
+        """Make the uop at `position` the next."""
+        self._decode(position // CHUNK * CHUNK)
+        self.position = position
 
     def _decode(self, base: int) -> None:
         """Decode the chunk that begins at position `base`."""
@@ -319,6 +339,15 @@ class WarpStream:
             uop.arrive, uop.wait = True, bool(flag & FLAG_WAIT)
             uop.barrier, uop.barrier_warps = (int(number) for number in self._barriers[at])
         return uop
+
+
+def _stream_at(
+    trace: Trace, templates: list[Template], row: Any, sub_core: int, warp: int, lanes: int, position: int
+) -> WarpStream:
+    """Stream of a warp whose next uop is the one at `position`."""
+    stream = WarpStream(trace, templates, row, sub_core, warp, lanes)
+    stream.go_to(position)
+    return stream
 
 
 def templates_of(trace: Trace) -> list[Template]:

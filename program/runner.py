@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -154,6 +156,21 @@ def source_digest() -> str:
     root = str(files(__package__))
     for path, text in sorted(texts):
         digest.update(path.removeprefix(root).encode() + text)
+    return digest.hexdigest()
+
+
+@cache
+def code_digest(*modules: str) -> str:
+    """Digest of the sources of these packages and modules, those of `program` included: changed code gives
+    other results."""
+    digest = hashlib.sha256(source_digest().encode())
+    for module in sorted(modules):
+        spec = find_spec(module)
+        assert spec is not None
+        assert spec.origin is not None
+        origin = Path(spec.origin)
+        for path in sorted(origin.parent.rglob("*.py")) if spec.submodule_search_locations else [origin]:
+            digest.update(f"{module}/{path.relative_to(origin.parent)}".encode() + path.read_bytes())
     return digest.hexdigest()
 
 

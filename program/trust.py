@@ -1,4 +1,5 @@
-"""Check of who may have written compiled code that is about to be loaded: it runs with the user's rights.
+"""Check of who may have written code that is about to be loaded: it runs with the user's rights. Compiled
+modules are code, and so is a pickle.
 
 Digests beside a file prove nothing where somebody can write both. A folder or file counts only if it belongs
 to this user or to the system's administrator, and nobody else may write it. Systems without owners of that
@@ -29,16 +30,24 @@ def doubt(paths: Iterable[Path]) -> str:
             found = path.stat()
         except OSError:
             continue
-        if found.st_uid not in (os.geteuid(), _ADMINISTRATOR):
-            return (
-                f"{path} belongs to user {found.st_uid}, not to user {os.geteuid()} who runs this; "
-                "remove it, or set WARPBANK_CACHE to a folder of your own"
-            )
-        if found.st_mode & _OTHERS:
-            return (
-                f"{path} may be written by others (mode {stat.S_IMODE(found.st_mode):o}); "
-                f"if nobody has, run: chmod -R go-w {path}"
-            )
+        why = doubt_of(path, found, "remove it, or set WARPBANK_CACHE to a folder of your own")
+        if why:
+            return why
+    return ""
+
+
+def doubt_of(path: Path, found: os.stat_result, remedy: str) -> str:
+    """Sentence on a path whose owner and rights are `found`, if somebody else may have written it; "" if
+    nobody may. `remedy`: what to do about one that belongs to another user."""
+    if not hasattr(os, "geteuid"):
+        return ""
+    if found.st_uid not in (os.geteuid(), _ADMINISTRATOR):
+        return f"{path} belongs to user {found.st_uid}, not to user {os.geteuid()} who runs this; {remedy}"
+    if found.st_mode & _OTHERS:
+        return (
+            f"{path} may be written by others (mode {stat.S_IMODE(found.st_mode):o}); "
+            f"if nobody has, run: chmod -R go-w {path}"
+        )
     return ""
 
 

@@ -13,6 +13,10 @@ class ToolError(WarpbankError):
     """A program that turns RTL into a simulator is missing or failed: Yosys, Verilator, the C++ compiler."""
 
 
+class CheckpointError(WarpbankError):
+    """A checkpoint that is damaged, may be somebody else's, or belongs to another experiment."""
+
+
 class ClusterError(WarpbankError):
     """A dask cluster that does not answer, or does nothing with its tasks."""
 

@@ -28,6 +28,7 @@ from warpbank.program.trace.schema import Trace
 from warpbank.sim import extensions
 from warpbank.sim.engines import Engine, RtlEngine, Waves
 from warpbank.sim.engines.base import OnBuild, Progress
+from warpbank.sim.engines.checkpoint import Checkpoint
 from warpbank.sim.engines.golden import GoldenEngine, form
 from warpbank.sim.sampling import Sampled
 from warpbank.sim.sampling import sample as take_sample
@@ -213,6 +214,7 @@ def run(
     on_build: OnBuild | None = None,
     progress: Progress | None = None,
     sample: bool = False,
+    checkpoint: Checkpoint | None = None,
 ) -> Report:
     """Trace the job (or take its trace from the cache) and simulate it.
 
@@ -223,16 +225,20 @@ def run(
     on_emulate, on_build : called when a trace has to be made, when the RTL has to be built.
     progress : called with (retired, total) now and then during the simulation.
     sample : simulate representative parts on the golden model, and estimate the whole (docs/sampling.md).
+    checkpoint : file from which the run goes on if it was killed; golden only, of a whole run.
 
     Raises
     ------
-    ArgumentError : a sample with an engine other than the golden model.
+    ArgumentError : a sample or a checkpoint with an engine other than the golden model, or both.
+    CheckpointError : the checkpoint is damaged, somebody else's, or of another experiment.
     MissingPackageError : a sample without scikit-learn.
     """
     job, config = experiment.job, experiment.config
     simulator = engine if engine is not None else GoldenEngine()
     if sample:
         check_sample(simulator)
+    if checkpoint is not None:
+        check_checkpoint(simulator, sample)
     started = time.perf_counter()
     trace = experiment.trace
     if trace is None:
@@ -253,6 +259,16 @@ def run(
             progress=progress,
             check_operands=checks,
             on_build=on_build,
+        )
+    elif isinstance(simulator, GoldenEngine):
+        result = simulator.run(
+            trace,
+            config,
+            experiment.scheme,
+            waves=waves,
+            progress=progress,
+            check_operands=checks,
+            checkpoint=checkpoint,
         )
     else:
         result = simulator.run(
@@ -279,6 +295,17 @@ def check_sample(engine: Engine) -> None:
             f"a sample runs on the golden model, not on {engine.name}: its caches are warmed from outside; "
             "leave --engine or --sample out"
         )
+
+
+def check_checkpoint(engine: Engine, sample: bool) -> None:
+    """Raise ArgumentError if an engine's runs keep no checkpoint, or those of a sample."""
+    if not isinstance(engine, GoldenEngine):
+        raise ArgumentError(
+            f"a checkpoint keeps the state of the golden model, not that of {engine.name}; leave --engine or "
+            "--checkpoint out"
+        )
+    if sample:
+        raise ArgumentError("a sample is short and has no checkpoint; leave --sample or --checkpoint out")
 
 
 def hinted(experiment: Experiment, trace: Trace) -> Trace:

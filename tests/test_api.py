@@ -15,6 +15,8 @@ import pytest
 import warpbank as wb
 from tests.cli.command import warpbank
 from warpbank import api
+from warpbank.arch.errors import ArgumentError
+from warpbank.sim.errors import CheckpointError
 
 ROOT = Path(__file__).parent.parent
 SAXPY = ROOT / "examples" / "saxpy" / "saxpy.cu"
@@ -101,6 +103,23 @@ def test_a_machine_from_a_file(tmp_path: Path) -> None:
     ]
     assert len(set(found)) == 1
     assert found[0] != wb.run("vectoradd", size="tiny", config=file).to_dict()["config_hash"]
+
+
+def test_a_checkpoint(tmp_path: Path) -> None:
+    """It is gone when the run is over; what a killed run does is in tests/sim/engines/test_checkpoint.py."""
+    path = tmp_path / "run.ckpt"
+    whole = wb.run("bfs", size="tiny", preset="tiny")
+    kept = wb.run("bfs", size="tiny", preset="tiny", checkpoint=path, checkpoint_every=0)
+    assert kept.report.result == whole.report.result
+    assert not path.exists()
+    refused: tuple[Any, ...] = (-1, float("nan"), "1", True)
+    for wrong in refused:
+        with pytest.raises(ArgumentError, match="checkpoint_every takes a number of seconds, 0 or more"):
+            wb.run("bfs", checkpoint=path, checkpoint_every=wrong)
+    path.write_text("notes of mine")
+    with pytest.raises(CheckpointError, match="is no checkpoint of Warpbank"):
+        wb.run("bfs", size="tiny", preset="tiny", checkpoint=path)
+    assert path.read_text() == "notes of mine"
 
 
 def test_waves(tmp_path: Path) -> None:

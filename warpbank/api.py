@@ -35,6 +35,7 @@ from warpbank.results import (
 from warpbank.sim import engines, extensions, traced
 from warpbank.sim import experiment as exp
 from warpbank.sim.engines.base import Progress
+from warpbank.sim.engines.checkpoint import SECONDS, Checkpoint
 from warpbank.sim.lockstep import run_lockstep
 from warpbank.sim.output import check_file, check_folder
 from warpbank.sim.runs.execute import Progress as RunsProgress
@@ -94,6 +95,8 @@ def run(
     energy: StrPath = energies.COMMON,
     trace: StrPath | None = None,
     sample: bool = False,
+    checkpoint: StrPath | None = None,
+    checkpoint_every: float = SECONDS,
     progress: Progress | None = None,
 ) -> Run:
     """Run a kernel through a machine, with every operand checked.
@@ -122,6 +125,9 @@ def run(
     trace : instead of a kernel, a trace of Accel-Sim: `.traceg` or `kernelslist.g`.
     sample : simulate representative parts on the golden model, and estimate the whole run with a confidence
         interval (docs/sampling.md).
+    checkpoint : file that keeps the state of a long run on the golden model, which goes on from it if it is
+        there (docs/checkpoint.md); None: none.
+    checkpoint_every : seconds between two writes of the checkpoint.
     progress : called with (warp instructions retired, of how many) now and then.
 
     Returns
@@ -135,6 +141,8 @@ def run(
         fit each other.
     PtxError, LaunchError, TraceError : a file of yours is wrong.
     EngineError, ToolError : the engine is not installed, or cannot run this.
+    CheckpointError : the checkpoint is damaged, somebody else's, or of another experiment.
+    OutputError : the checkpoint or the waves cannot be written.
     MissingPackageError : `sample` needs scikit-learn.
     EnergyError : there is no such energy table, or its file is wrong.
     ExecutionError : the kernel went wrong: out of bounds, deadlock, wrong result.
@@ -143,6 +151,8 @@ def run(
     simulator = engines.engine(check.text("engine", engine), fast=check.switch("fast", fast))
     if waves is None and wave_cycles is not None:
         raise ArgumentError("wave_cycles says which cycles go into the file that waves names; give both")
+    every = check.seconds("checkpoint_every", checkpoint_every)
+    kept = None if checkpoint is None else Checkpoint(check.path("checkpoint", checkpoint), every)
     prices = energies.table(check.name("energy", energy))
     recorded = (
         None if waves is None else engines.Waves(check.path("waves", waves), *check.cycles(wave_cycles))
@@ -168,6 +178,7 @@ def run(
         waves=recorded,
         progress=check.optional(check.function, "progress", progress),
         sample=sampled,
+        checkpoint=kept,
     )
     data = report.to_dict()
     own = energies.own_tables(experiment.scheme) if str(energy) == energies.COMMON else ()

@@ -4,6 +4,7 @@ raises an error that names the argument, what was given, and what it takes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -54,6 +55,13 @@ def whole(argument: str, value: object, low: int = 1, high: int | None = None) -
     if type(value) is not int or value < low or (high is not None and value > high):
         raise ArgumentError(f"{argument} takes a whole number {limits}, not {value!r}")
     return value
+
+
+def seconds(argument: str, value: object) -> float:
+    """A time, 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
+        raise ArgumentError(f"{argument} takes a number of seconds, 0 or more, not {value!r}")
+    return float(value)
 
 
 def compile_options(

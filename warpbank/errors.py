@@ -25,7 +25,7 @@ from warpbank.program.errors import (
     PtxError,
     TraceError,
 )
-from warpbank.sim.errors import ClusterError, EngineError, ExtensionError, ToolError
+from warpbank.sim.errors import CheckpointError, ClusterError, EngineError, ExtensionError, ToolError
 from warpbank.studies.errors import SweepError
 from warpbank.synth.errors import BoardError, EnergyError, LibertyError, NetlistError, YosysError
 
@@ -33,6 +33,7 @@ __all__ = [
     "ArgumentError",
     "BoardError",
     "CacheError",
+    "CheckpointError",
     "ClusterError",
     "CompileError",
     "ConfigError",

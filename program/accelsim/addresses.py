@@ -11,7 +11,7 @@ BANKS = 32
 #: Generic addresses from a window's base on, for so many bytes, are shared or local.
 WINDOW = 1 << 24
 #: First line number of local memory, beyond what a 57-bit line of global memory uses, and lines of a warp.
-_LOCAL, _LOCAL_LINES = 1 << 56, 1 << 22
+_LOCAL, LOCAL_LINES = 1 << 56, 1 << 22
 
 
 def global_lines(addresses: Iterable[int], size: int) -> list[int]:
@@ -31,7 +31,7 @@ def local_lines(lanes: Iterable[tuple[int, int]], size: int, warp: int) -> list[
     found: dict[int, int] = {}
     for lane, address in lanes:
         for word in range(address // 4, (address + size - 1) // 4 + 1):
-            line = _LOCAL + warp * _LOCAL_LINES + word % _LOCAL_LINES
+            line = _LOCAL + warp * LOCAL_LINES + word % LOCAL_LINES
             found[line] = found.get(line, 0) | 1 << lane * 4 // SECTOR_BYTES
     return _packed(found)
 

@@ -9,6 +9,7 @@ from warpbank.golden.result import Result
 from warpbank.golden.sm import Sm
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines.base import EngineError, Progress, Waves, check_trace
+from warpbank.sim.engines.checkpoint import Checkpoint, experiment_of
 from warpbank.sim.events import Batcher, BatchSink
 
 
@@ -35,8 +36,19 @@ class GoldenEngine:
         progress: Progress | None = None,
         check_operands: bool = True,
         waves: Waves | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> Result:
-        """Run the trace to its end on the golden model."""
+        """Run the trace to its end on the golden model.
+
+        Parameters (beyond those of every engine)
+        ----------
+        checkpoint : where the run goes on if it is there, and what is written now and then. A run with events
+            has none: those of its first part are gone.
+
+        Raises
+        ------
+        CheckpointError : the checkpoint is refused.
+        """
         if waves is not None:
             raise EngineError(
                 "the golden model has no signals, so it cannot write waves; use --engine verilator or pysim"
@@ -46,7 +58,14 @@ class GoldenEngine:
         machine = self.sm_class(
             trace, config, scheme, events=batcher, check_operands=check_operands, skip=batcher is None
         )
-        result = machine.run(progress)
+        if checkpoint is None:
+            result = machine.run(progress)
+        else:
+            if batcher is not None:
+                raise EngineError("a run with a checkpoint reports no events; leave the checkpoint out")
+            checkpoint.begin(machine, experiment_of(trace, config, scheme, check_operands, form()))
+            result = machine.run(progress, keep=checkpoint.keep)
+            checkpoint.end()
         if batcher is not None:
             batcher.finish(result.cycles)
         return result

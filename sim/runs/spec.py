@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from warpbank import workloads
 from warpbank.arch.config import config_hash
+from warpbank.arch.errors import OutputError
 from warpbank.arch.names import unknown
 from warpbank.arch.schemes import BASELINE
 from warpbank.program import runner
@@ -17,7 +19,8 @@ from warpbank.program.options import DEFAULT_OPTIONS, CompileOptions
 from warpbank.sim import engines, extensions
 from warpbank.sim import experiment as exp
 from warpbank.sim.engines.base import Engine
-from warpbank.sim.errors import EngineError
+from warpbank.sim.engines.checkpoint import Checkpoint
+from warpbank.sim.errors import CheckpointError, EngineError
 from warpbank.sim.runs import store
 
 
@@ -132,10 +135,31 @@ class RunSpec:
         """Result of the run, a `Report.to_dict()`."""
         simulator = engines.engine(self.engine)
         if not self.observer:
-            return exp.run(self.experiment(), simulator, sample=self.sample).to_dict()
+            return self._run(simulator).to_dict()
         observer = load(self.observer)()
         report = exp.run(self.experiment(), Observed(simulator, observer))
         return {**report.to_dict(), "observed": observer.result()}
+
+    def _run(self, simulator: Engine) -> exp.Report:
+        """The run, from where it was when the process that had it in hand was killed."""
+        checkpoint = self._checkpoint()
+        try:
+            return exp.run(self.experiment(), simulator, sample=self.sample, checkpoint=checkpoint)
+        except CheckpointError as error:
+            warnings.warn(f"{error}; it runs from its beginning", stacklevel=2)
+            return exp.run(self.experiment(), simulator)
+
+    def _checkpoint(self) -> Checkpoint | None:
+        """File for the state of a run beside the results; None if the engine keeps none, or the folder cannot
+        be written."""
+        if self.engine != "golden" or self.sample:
+            return None
+        folder = store.folder() / "unfinished"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            return Checkpoint(folder / f"{self.key()}.ckpt")
+        except (OSError, OutputError):
+            return None
 
 
 class Observed:

@@ -9,17 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from warpbank.program import runner
 from warpbank.program.cache import Cache, whole
-from warpbank.program.runner import source_digest
 from warpbank.program.trace import cache as trace_cache
 
 #: Raised by one when the meaning of a stored result changes.
 RESULT_VERSION = 2
+#: Digest of the code that a result depends on.
+code_digest = runner.code_digest
 
 
 def folder() -> Path:
@@ -32,21 +32,6 @@ def key(*parts: object) -> str:
     return hashlib.sha256(json.dumps([RESULT_VERSION, *(str(part) for part in parts)]).encode()).hexdigest()[
         :32
     ]
-
-
-@cache
-def code_digest(*modules: str) -> str:
-    """Digest of the sources of these packages and modules, those of `program` included: changed code gives
-    other results."""
-    digest = hashlib.sha256(source_digest().encode())
-    for module in sorted(modules):
-        spec = find_spec(module)
-        assert spec is not None
-        assert spec.origin is not None
-        origin = Path(spec.origin)
-        for path in sorted(origin.parent.rglob("*.py")) if spec.submodule_search_locations else [origin]:
-            digest.update(f"{module}/{path.relative_to(origin.parent)}".encode() + path.read_bytes())
-    return digest.hexdigest()
 
 
 def read(name: str) -> dict[str, Any] | None:

@@ -207,6 +207,20 @@ TraceOption = Annotated[
         help="An Accel-Sim trace (.traceg, kernelslist.g), in the place of a kernel.",
     ),
 ]
+CheckpointOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="FILE",
+        help="Keep the state of a long run; go on from it if it is there. golden only.",
+    ),
+]
+CheckpointEveryOption = Annotated[
+    float,
+    typer.Option(
+        "--checkpoint-every", metavar="SECONDS", min=0, help="Time between two writes of the checkpoint."
+    ),
+]
 SampleOption = Annotated[
     bool,
     typer.Option(

@@ -14,6 +14,8 @@ from warpbank.arch.counters import COUNTERS
 from warpbank.arch.schemes import BASELINE
 from warpbank.cli import output, progress
 from warpbank.cli.options import (
+    CheckpointEveryOption,
+    CheckpointOption,
     CodeOrderOption,
     ConfigOption,
     ConstantsOption,
@@ -43,6 +45,7 @@ from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
 from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.sim import engines, traced
+from warpbank.sim.engines.checkpoint import SECONDS, Checkpoint
 from warpbank.sim.experiment import Report
 from warpbank.sim.sampling.estimate import CONFIDENCE
 from warpbank.studies import run as studied
@@ -82,6 +85,8 @@ def run(
     over_time: OverTimeOption = None,
     sample: SampleOption = False,
     trace: TraceOption = None,
+    checkpoint: CheckpointOption = None,
+    checkpoint_every: CheckpointEveryOption = SECONDS,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Show all counters, those that are zero, too.")
     ] = False,
@@ -97,6 +102,7 @@ def run(
     if over_time is not None:
         check_name(over_time)
     recorded = engines.Waves(waves, *wave_cycles(cycles)) if waves is not None else None
+    kept = Checkpoint(checkpoint, checkpoint_every) if checkpoint is not None else None
     options = CompileOptions(code_order, constants, free_registers, max_registers)
     with progress.reporter() as report:
         experiment, notes = traced.choose(
@@ -125,7 +131,10 @@ def run(
             on_build=report.building,
             progress=report.simulating,
             sample=sample,
+            checkpoint=kept,
         )
+    if kept is not None and kept.resumed:
+        output.note(f"note: the run went on from {kept.path}, at cycle {kept.resumed:,}")
     output.emit(measured, as_json, partial(tables, verbose=verbose))
 
 

@@ -11,6 +11,7 @@ from warpbank.arch.errors import ArgumentError
 from warpbank.sim import experiment as exp
 from warpbank.sim.engines import Engine, Waves
 from warpbank.sim.engines.base import OnBuild, Progress
+from warpbank.sim.engines.checkpoint import Checkpoint
 from warpbank.sim.engines.golden import GoldenEngine
 from warpbank.sim.runs.spec import Observed
 from warpbank.studies import over_time as timeline
@@ -67,6 +68,7 @@ def run(
     on_build: OnBuild | None = None,
     progress: Progress | None = None,
     sample: bool = False,
+    checkpoint: Checkpoint | None = None,
 ) -> Measured:
     """Run an experiment and price its events.
 
@@ -76,11 +78,13 @@ def run(
     engine : the simulator; None: the golden model.
     energy : name of an energy table, or a TOML file.
     over_time : file to write the run's progress over time to, as `.csv`, `.json` or `.html`.
-    waves, on_emulate, on_build, progress, sample : see `warpbank.sim.experiment.run`.
+    waves, on_emulate, on_build, progress, sample, checkpoint : see `warpbank.sim.experiment.run`.
 
     Raises
     ------
-    ArgumentError : a sample has no progress over time and no waves, and runs on the golden model alone.
+    ArgumentError : a sample has no progress over time and no waves, and runs on the golden model alone; so
+        does a run with a checkpoint.
+    CheckpointError : the checkpoint is refused.
     WarpbankError : no such energy table, or a file name with another ending; before anything is run.
     """
     simulator = engine if engine is not None else GoldenEngine()
@@ -89,6 +93,13 @@ def run(
         if over_time is not None or waves is not None:
             raise ArgumentError(
                 "a sample has no events of the whole run to write over time or as waves; leave --sample out"
+            )
+    if checkpoint is not None:
+        exp.check_checkpoint(simulator, sample)
+        if over_time is not None:
+            raise ArgumentError(
+                "a run that goes on from a checkpoint has no events of its first part to write over time; "
+                "leave --checkpoint or --over-time out"
             )
     prices, config = energies.table(energy), experiment.config
     seen = None
@@ -103,6 +114,7 @@ def run(
         on_build=on_build,
         progress=progress,
         sample=sample,
+        checkpoint=checkpoint,
     )
     data = report.to_dict()
     own = energies.own_tables(experiment.scheme) if energy == COMMON else ()
