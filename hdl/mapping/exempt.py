@@ -3,15 +3,20 @@ computed."""
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from typing import Protocol
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Array, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.layouts import REGISTER_WIDTH
 from warpbank.hdl.typed import Interface
+
+#: Registers that are counted together, and bits of the number of slots that a partial product takes.
+_GROUP, _DIGIT = 16, 2
 
 
 class Place(wiring.Signature):
@@ -49,8 +54,11 @@ class Exempt(wiring.Component):
     """The exempt registers of a launch. Renaming, section 7.1.
 
     The first physical registers are theirs: those of warp slot w begin at w x count, in the order of their
-    numbers. A register's place in that order is its name; the names of a launch are a table of 256 numbers.
-    Warp slots that a launch leaves unused get none.
+    numbers. A register's place in that order is its name. Warp slots that a launch leaves unused get none.
+
+    The mask of a launch is counted in three steps, one a cycle: groups of 16 registers; all before a group;
+    the count times the warp slots. The first uop of a launch issues in the cycle after the last of them. A
+    name is not kept: it is the number of registers before its group and of those before it in the group.
 
     Parameters
     ----------
@@ -60,9 +68,10 @@ class Exempt(wiring.Component):
     Members
     -------
     launch, mask, slots : In. A launch begins; its registers that are not renamed, and the warp slots that it
-        may use. They count from the next cycle on.
-    count, reserved : Out. How many there are by `mask`, and how many physical registers are theirs;
-        meaningful with `launch`, combinational.
+        may use. The mask counts from the next cycle on, places two cycles later.
+    counted : Out(1). The registers of a launch have been counted: two cycles after `launch`.
+    count, reserved : Out. How many there are, and how many physical registers are theirs; from registers,
+        meaningful with `counted`.
     find : In(Place) per port.
 
     Raises
@@ -76,6 +85,7 @@ class Exempt(wiring.Component):
     launch: Signal
     mask: Signal
     slots: Signal
+    counted: Signal
     count: Signal
     reserved: Signal
     find: list[PlaceInterface]
@@ -89,6 +99,7 @@ class Exempt(wiring.Component):
                 "launch": In(1),
                 "mask": In(self.registers),
                 "slots": In(bits(config.sub_core.warps + 1)),
+                "counted": Out(1),
                 "count": Out(bits(self.registers + 1)),
                 "reserved": Out(bits(config.sub_core.warp_registers + 1)),
                 "find": In(Place(config)).array(ports),
@@ -97,19 +108,61 @@ class Exempt(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        width = bits(self.registers + 1)
-        mask, count = Signal(self.registers), Signal(width)
-        names = Signal(width * self.registers)
-        ranks = [Signal(width, name=f"rank_{register}") for register in range(self.registers + 1)]
-        m.d.comb += [
-            ranks[register + 1].eq(ranks[register] + self.mask[register])
-            for register in range(self.registers)
-        ]
-        m.d.comb += self.count.eq(ranks[-1])
-        m.d.comb += self.reserved.eq(ranks[-1] * self.slots)
+        groups = _groups(self.mask, _GROUP)
+        mask, grouped = Signal(self.registers), Signal()
+        counts = [Signal(bits(len(group) + 1), name=f"count_{number}") for number, group in enumerate(groups)]
+        quarters = _groups(self.mask, 4 * _GROUP)
+        sums = [Signal(bits(len(part) + 1), name=f"sum_{number}") for number, part in enumerate(quarters)]
+        slots = Signal.like(self.slots)
+        self._grouped, self._mask, self._slots, self._counts, self._sums = grouped, mask, slots, counts, sums
+        m.d.sync += grouped.eq(self.launch)
         with m.If(self.launch):
-            m.d.sync += [mask.eq(self.mask), count.eq(ranks[-1]), names.eq(Cat(ranks[:-1]))]
-        for port in self.find:
-            m.d.comb += port.exempt.eq((mask >> port.register)[0])
-            m.d.comb += port.physical.eq(port.warp * count + names.word_select(port.register, width))
+            m.d.sync += [mask.eq(self.mask), slots.eq(self.slots)]
+            m.d.sync += [
+                number.eq(_ones(part)) for number, part in zip(counts + sums, groups + quarters, strict=True)
+            ]
+
+        # Registers before each group: those of the groups of four before, and of up to three groups.
+        count = Signal.like(self.count)
+        before = [Signal.like(self.count, name=f"before_{number}") for number in range(len(groups))]
+        digits = _groups(slots, _DIGIT)
+        products = [Signal(len(count) + _DIGIT, name=f"product_{place}") for place in range(len(digits))]
+        self._products = products
+        total = Signal.like(count)
+        m.d.comb += total.eq(sum(sums))
+        m.d.sync += self.counted.eq(grouped)
+        with m.If(grouped):
+            m.d.sync += [
+                count.eq(total),
+                *(product.eq(total * digit) for product, digit in zip(products, digits, strict=True)),
+                *(
+                    first.eq(sum([*sums[: number // 4], *counts[number // 4 * 4 : number]]))
+                    for number, first in enumerate(before)
+                ),
+            ]
+        m.d.comb += [
+            self.count.eq(count),
+            self.reserved.eq(sum(product << place * _DIGIT for place, product in enumerate(products))),
+        ]
+
+        words, places = Array(_groups(mask, _GROUP)), Array(before)
+        inner = bits(_GROUP)
+        for number, port in enumerate(self.find):
+            register = port.register[: bits(self.registers)]
+            word, lower = Signal(_GROUP, name=f"word_{number}"), Signal(_GROUP, name=f"lower_{number}")
+            m.d.comb += [
+                word.eq(words[register[inner:]]),
+                lower.eq(word & ((1 << register[:inner]) - 1)),
+                port.exempt.eq((word >> register[:inner])[0]),
+                port.physical.eq(port.warp * count + places[register[inner:]] + _ones(lower)),
+            ]
         return m
+
+
+def _groups(mask: Value, size: int) -> list[Value]:
+    return [mask[first : first + size] for first in range(0, len(mask), size)]
+
+
+def _ones(mask: Value) -> Value:
+    """Number of bits that are set."""
+    return reduce(add, mask)

@@ -73,55 +73,59 @@ class FlagCache(wiring.Component):
         uses = [
             Signal(warps, name=f"uses_{warp}") for warp in range(warps)
         ]  # the entry that a warp uses, one-hot; 0: none
-        valid, turn = Signal(warps), Signal(warps)  # `turn`: the entries behind the one replaced last
+        valid, last = Signal(warps), Signal(warps, init=1 << warps - 1)  # `last`: replaced last, one-hot
 
-        found, own, mine, replaces = (
-            Signal(warps, name=name) for name in ("found", "own", "mine", "replaces")
-        )
-        victim, behind = self._victim(m, uses, mine, turn)
+        found, mine, victim = (Signal(warps, name=name) for name in ("found", "mine", "victim"))
+        misses = Signal()
+        first, takes_own = self._victim(m, uses, mine, last)
+        # What the warp uses from now on, without and with the choice of its own, which comes last.
+        others, its = Signal(warps), Signal(warps)
         m.d.comb += [
             found.eq(Cat(tag == self.first for tag in tags) & valid),
             mine.eq(Array(uses)[self.warp]),
             self.asks.eq(self.fill & self.covered & (~(found & mine).any() | (self.pc == self.first))),
             self.hit.eq(found.any()),
-            own.eq(Mux(self.hit, found, victim)),
-            replaces.eq(Mux(self.asks & ~self.hit, victim, 0)),
+            others.eq(Mux(self.covered, Mux(self.hit, found, first), 0)),
+            its.eq(Mux(self.covered, Mux(self.hit, found, mine), 0)),
+            misses.eq(self.asks & ~self.hit),
+            victim.eq(Mux(takes_own, mine, first)),
         ]
         for warp, used in enumerate(uses):
             with m.If(self.start[warp]):
                 m.d.sync += used.eq(0)
             with m.Elif(self.fill & (self.warp == warp)):
-                m.d.sync += used.eq(Mux(self.covered, own, 0))
-        for entry, tag in enumerate(tags):
-            with m.If(replaces[entry]):
-                m.d.sync += tag.eq(self.first)
-        m.d.sync += valid.eq(valid | replaces)
-        with m.If(replaces.any()):
-            m.d.sync += turn.eq(behind)
+                m.d.sync += used.eq(Mux(takes_own, its, others))
+        with m.If(misses):
+            m.d.sync += [last.eq(victim), valid.eq(valid | victim)]
+            for entry, tag in enumerate(tags):
+                with m.If(victim[entry]):
+                    m.d.sync += tag.eq(self.first)
         return m
 
-    def _victim(self, m: Module, uses: list[Signal], mine: Value, turn: Value) -> tuple[Value, Value]:
-        """The entry that would be replaced, one-hot: the first in rotating order that nobody uses but this
-        warp; those behind it.
+    def _victim(self, m: Module, uses: list[Signal], mine: Value, last: Value) -> tuple[Value, Value]:
+        """The entry that would be replaced, the first in rotating order that nobody uses but this warp: the
+        first that nobody at all uses, one-hot; whether it is the warp's own instead.
 
         The warp's number comes late. So the first entry that nobody at all uses is found without it, and so
         are the entries that would go before; the warp's own is one of them, or not.
         """
-        warps = self._warps
         some, several = _used(m, uses, "used")
-        late, unused = Signal(warps, name="unused_in_turn"), Signal(warps, name="unused")
-        m.d.comb += [unused.eq(~some), late.eq(unused & turn)]
-        first, before, alone = Signal(warps), Signal(warps), Signal(warps)
-        m.d.comb += [
-            first.eq(Mux(late.any(), late & ~(late - 1), unused & ~(unused - 1))),
-            before.eq(Mux(late.any(), turn & ~late & (late - 1), turn | ~unused & (unused - 1))),
-            alone.eq(before & ~several),
-        ]
-        replaces_own = (mine & alone).any()
-        return (
-            Mux(replaces_own, mine, first),
-            Mux(replaces_own, ~(mine | (mine - 1)), ~(first | (first - 1))),
-        )
+        passed = self._passed(m, ~some, last.rotate_left(1))
+        return ~some & ~passed, (mine & ~several & ~passed).any()
+
+    def _passed(self, m: Module, unused: Value, begin: Value) -> Value:
+        """Entries behind one of `unused`, in the order that begins at the entry `begin`, one-hot. Each step
+        doubles how far is looked back."""
+        passed, goes_on = unused.rotate_left(1) & ~begin, ~begin
+        step = 1
+        while step < self._warps:
+            seen, more = (Signal(self._warps, name=f"{name}_{step}") for name in ("passed", "goes_on"))
+            m.d.comb += [
+                seen.eq(passed | goes_on & passed.rotate_left(step)),
+                more.eq(goes_on & goes_on.rotate_left(step)),
+            ]
+            passed, goes_on, step = seen, more, 2 * step
+        return passed
 
 
 def _used(m: Module, masks: list[Signal], name: str) -> tuple[Value, Value]:

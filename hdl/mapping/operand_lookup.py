@@ -8,22 +8,20 @@ from functools import reduce
 from operator import or_
 from typing import Any, Protocol
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
-from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.interfaces import AlwaysInterface, read_stream
 from warpbank.hdl.layouts import read_layout, tag_fields
 from warpbank.hdl.mapping.exempt import Place, PlaceInterface
 from warpbank.hdl.mapping.table import TABLE_BANKS, Find, FindInterface
-from warpbank.hdl.round_robin import Choice, chosen, decode, encode
-from warpbank.hdl.typed import Arrays, Interface, Record, Records, record
+from warpbank.hdl.round_robin import decode, lowest, pick
+from warpbank.hdl.typed import Interface, Record, record
 
 _BANK_WIDTH = bits(TABLE_BANKS)
 
@@ -71,13 +69,14 @@ class NamedInterface(Interface, Protocol):
 class _Bank:
     """One bank of the table in a cycle.
 
-    `choice`: the slot that is looked up, and `answer`: what is found. `waits`: that is for a uop that waited.
-    `ends`: the uop whose last look-up in this bank that is. `owed`: uops that wait for others in this bank.
-    `short`: the new uop will be one of them.
+    `slot`: the one that is looked up, one-hot, and `answer`: what is found, for the uop `served`. `waits`:
+    that is for a uop that waited. `ends`: the uop whose last look-up in this bank that is. `owed`: uops that
+    wait for others in this bank. `short`: the new uop will be one of them.
     """
 
-    choice: Choice
+    slot: Signal
     answer: Signal
+    served: Signal
     waits: Signal
     ends: Signal
     owed: Value
@@ -92,8 +91,9 @@ class OperandLookup(wiring.Component):
     so a uop whose banks are free loses no time. A uop's requests go to the banks together, when all its names
     are known; one uop goes in a cycle, the oldest that can. Exempt registers need no look-up.
 
-    A bank has a FIFO of uops, each with a mask of its slots in that bank; the first stands in a register in
-    front of it. A uop's names wait in a memory until the last of them is known.
+    A bank has a FIFO of uops, each with a mask of its slots in that bank, and whether that is one slot; the
+    first stands in a register in front of it. A uop's names wait in registers until the last of them is
+    known; who goes comes late, so rows are read one-hot, without an address.
 
     Parameters
     ----------
@@ -156,17 +156,15 @@ class OperandLookup(wiring.Component):
         ]
         for slot, place in enumerate(self.place):
             m.d.comb += [place.warp.eq(read.warp), place.register.eq(read.sources[slot])]
-        uops = m.submodules.uops = Memory(shape=layout, depth=count, init=[])
-        write_at(m, uops, number, read.as_value(), arrives)
-        name = 1 + len(self.place[0].physical)  # bits: there is a physical register; which
-        names: Arrays = Memory(shape=data.ArrayLayout(name, MAX_SOURCES), depth=count, init=[])
-        m.submodules.names = names
-        own, put = [Cat(1, place.physical) for place in self.place], names.write_port(granularity=1)
-        m.d.comb += [put.addr.eq(number), put.en.eq(Mux(arrives, exempt, 0))]
-        m.d.comb += put.data.as_value().eq(Cat(own))
-        banks = [self._bank(m, bank, arrives, number, exempt, uops, names) for bank in range(TABLE_BANKS)]
+        new = decode(m, number, arrives, count, "new")
+        uops = [record(layout, name=f"uop_{row}", reset_less=True) for row in range(count)]
+        for row, kept in enumerate(uops):
+            with m.If(new[row]):
+                m.d.sync += kept.as_value().eq(read.as_value())
+        own = [Cat(1, place.physical) for place in self.place]  # there is a physical register; which
+        banks = [self._bank(m, bank, arrives, number, exempt, uops) for bank in range(TABLE_BANKS)]
 
-        waits, new = Signal(count), decode(m, number, arrives, count, "new")  # uops that wait for names
+        waits = Signal(count)  # uops that wait for names
         complete, known, leaves = Signal(count), Signal(), Signal(count)
         m.d.comb += [
             complete.eq(waits & ~reduce(or_, (bank.owed for bank in banks))),
@@ -176,34 +174,43 @@ class OperandLookup(wiring.Component):
         late, uop = Signal(), record(layout)  # the uop that goes has waited; the uop
         m.d.comb += [
             late.eq(complete.any()),
-            uop.as_value().eq(Mux(late, read_at(m, uops, encode(leaves)).as_value(), read.as_value())),
+            uop.as_value().eq(Mux(late, pick(leaves, [kept.as_value() for kept in uops]), read.as_value())),
             self.named.valid.eq(late | known),
             self.named.collector.eq(uop.collector),
             self.named.warp.eq(uop.warp),
             self.named.slots.eq(uop.source_valid),
-            self.looked_up.eq(sum(bank.choice.any for bank in banks)),
+            self.looked_up.eq(sum(bank.slot.any() for bank in banks)),
         ]
         if self._tags > 1:
             m.d.comb += self.named.tag.eq(uop.tag)
         m.d.sync += waits.eq(waits & ~leaves | Mux(known & ~late, 0, new))
-        before = read_at(m, names, encode(leaves))
         here = [Mux(late, (leaves & bank.ends).any(), ~bank.waits) for bank in banks]
         for slot in range(MAX_SOURCES):
-            found = Signal(name, name=f"name_{slot}")
-            m.d.comb += found.eq(Mux(late, before[slot], own[slot]))
+            names = [
+                Signal.like(own[slot], name=f"name_{slot}_{row}", reset_less=True) for row in range(count)
+            ]
+            for row, known_name in enumerate(names):
+                with m.If(new[row]):
+                    m.d.sync += known_name.eq(own[slot])
+                for bank in banks:
+                    with m.If(bank.served[row] & bank.slot[slot]):
+                        m.d.sync += known_name.eq(bank.answer)
+            found = Signal.like(own[slot], name=f"name_{slot}")
+            m.d.comb += found.eq(Mux(late, pick(leaves, names), own[slot]))
             for bank, its in zip(banks, here, strict=True):
-                with m.If(its & bank.choice.one_hot[slot]):
+                with m.If(its & bank.slot[slot]):
                     m.d.comb += found.eq(bank.answer)
             m.d.comb += [self.named.mapped[slot].eq(found[0]), self.named.physical[slot].eq(found[1:])]
         return m
 
     def _bank(
-        self, m: Module, number: int, arrives: Value, new: Value, exempt: Value, uops: Records, names: Arrays
+        self, m: Module, number: int, arrives: Value, new: Value, exempt: Value, uops: list[Record]
     ) -> _Bank:
         """Queue of one bank of the table; `new`: number of the new uop, of which the slots `exempt` need no
         look-up."""
         read = self.read.payload
         mine, asks = Signal(MAX_SOURCES, name=f"mine_{number}"), Signal(name=f"asks_{number}")
+        asked = Signal(MAX_SOURCES, name=f"asked_{number}")
         m.d.comb += [
             mine.eq(
                 Cat(
@@ -213,44 +220,55 @@ class OperandLookup(wiring.Component):
             ),
             asks.eq(arrives & mine.any()),
         ]
-        entry = data.StructLayout({"uop": len(new), "slots": MAX_SOURCES})
+        entry = data.StructLayout({"uop": len(new), "slots": MAX_SOURCES, "single": 1})
         fifo = m.submodules[f"queue_{number}"] = self.fifo_class(width=entry.size, depth=self._uops - 1)
         waits, head = Signal(name=f"waits_{number}"), record(entry, name=f"head_{number}", reset_less=True)
         pushed, slots = record(entry, name=f"pushed_{number}"), Signal(MAX_SOURCES, name=f"slots_{number}")
+        behind = record(entry, name=f"behind_{number}")
         m.d.comb += [
+            behind.as_value().eq(fifo.r_data),
             pushed.uop.eq(new),
             pushed.slots.eq(mine),
-            slots.eq(Mux(waits, head.slots, Mux(asks, mine, 0))),
+            asked.eq(Mux(arrives, mine, 0)),
+            slots.eq(Mux(waits, head.slots, asked)),
         ]
-        choice, last = chosen(m, slots, f"slot_{number}"), Signal(name=f"last_{number}")
+        # The new uop comes late: what follows from the one that waits is found without it.
+        of_head, of_new = lowest(head.slots), lowest(asked)
+        # `last`: there is a head, with one slot left.
+        last, single = Signal(name=f"last_{number}"), Signal(name=f"single_{number}")
+        slot = Signal(MAX_SOURCES, name=f"slot_{number}")
         m.d.comb += [
-            last.eq(slots == choice.one_hot),
+            slot.eq(Mux(waits, of_head, of_new)),
+            single.eq(asked == of_new),
+            pushed.single.eq(single),
             fifo.w_data.eq(pushed.as_value()),
             fifo.w_en.eq(asks & waits & (fifo.r_rdy | ~last)),
-            fifo.r_en.eq(waits & last),
+            fifo.r_en.eq(last),
         ]
-        m.d.sync += waits.eq(Mux(waits, ~last | fifo.r_rdy | asks, asks & ~last))
-        with m.If(waits & last):
+        m.d.sync += waits.eq(Mux(waits, ~last | fifo.r_rdy | asks, asks & ~single))
+        with m.If(last):
+            m.d.sync += last.eq(Mux(fifo.r_rdy, behind.single, asks & single))
             m.d.sync += head.as_value().eq(Mux(fifo.r_rdy, fifo.r_data, pushed.as_value()))
         with m.Else():
-            m.d.sync += [head.uop.eq(Mux(waits, head.uop, new)), head.slots.eq(slots & ~choice.one_hot)]
+            left = Signal(MAX_SOURCES, name=f"left_{number}")
+            m.d.comb += left.eq(slots & ~slot)
+            m.d.sync += [
+                head.uop.eq(Mux(waits, head.uop, new)),
+                head.slots.eq(left),
+                last.eq(left.any() & (left == lowest(left))),
+            ]
 
-        uop, find = record(read.shape(), name=f"uop_{number}"), self.find[number]
+        waiting, find = record(read.shape(), name=f"waiting_{number}"), self.find[number]
         answer = Signal(1 + len(find.physical), name=f"answer_{number}")
         m.d.comb += [
-            uop.as_value().eq(Mux(waits, read_at(m, uops, head.uop).as_value(), read.as_value())),
-            find.warp.eq(uop.warp),
-            find.register.eq(uop.sources[choice.index]),
+            waiting.as_value().eq(Array(kept.as_value() for kept in uops)[head.uop]),
+            find.warp.eq(Mux(waits, waiting.warp, read.warp)),
+            find.register.eq(Mux(waits, pick(of_head, waiting.sources), pick(of_new, read.sources))),
             answer.eq(Cat(find.mapped, find.physical)),
         ]
-        put = names.write_port(granularity=1)
-        m.d.comb += [
-            put.addr.eq(Mux(waits, head.uop, new)),
-            put.data.as_value().eq(answer.replicate(MAX_SOURCES)),
-            put.en.eq(choice.one_hot),
-        ]
         owed = Signal(self._uops, name=f"owed_{number}")
-        ends = decode(m, head.uop, waits & last, self._uops, f"ends_{number}")
-        short = asks & (waits | ~last)
+        ends = decode(m, head.uop, last, self._uops, f"ends_{number}")
+        short = asks & (waits | ~single)
         m.d.sync += owed.eq(owed & ~ends | decode(m, new, short, self._uops, f"short_{number}"))
-        return _Bank(choice, answer, waits, ends, owed & ~ends, short)
+        served = decode(m, Mux(waits, head.uop, new), Const(1), self._uops, f"served_{number}")
+        return _Bank(slot, answer, served, waits, ends, owed & ~ends, short)

@@ -118,21 +118,22 @@ class Renaming(Mapping):
         return m
 
     def _launch(self, m: Module) -> None:
-        core, start = self._config.sub_core, self.start
-        total = core.warp_registers
-        count, needs = Signal(REGISTER_WIDTH + 1), Signal(REGISTER_WIDTH + 1)
-        m.d.comb += [count.eq(self.exempt.count), needs.eq(start.registers - count)]
+        """A launch begins; who takes the number of its exempt registers is told when they are counted."""
+        core, start, counted = self._config.sub_core, self.start, self.exempt.counted
+        registers, wanted = Signal(REGISTER_WIDTH + 1), Signal(REGISTER_WIDTH + 1 + len(start.slots))
+        with m.If(self.launch):
+            m.d.sync += [registers.eq(start.registers), wanted.eq(start.registers * start.slots)]
         m.d.comb += [
             self.table.launch.eq(self.launch),
             self.release.launch.eq(self.launch),
             self.exempt.launch.eq(self.launch),
             self.exempt.mask.eq(start.exempt),
             self.exempt.slots.eq(start.slots),
-            self.availability.launch.eq(self.launch),
+            self.availability.launch.eq(counted),
             self.availability.reserved.eq(self.exempt.reserved),
-            self.reserve.launch.eq(self.launch),
-            self.reserve.needs.eq(needs),
-            self.reserve.everybody.eq((needs + count) * start.slots <= total),
+            self.reserve.launch.eq(counted),
+            self.reserve.needs.eq(registers - self.exempt.count),
+            self.reserve.everybody.eq(wanted <= core.warp_registers),
             self.reserve.here.eq(self.here),
         ]
 

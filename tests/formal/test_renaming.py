@@ -127,6 +127,8 @@ class Harness(Elaboratable):
         m.d.comb += self.reserved.eq(self.slots * sum(self.exempt[:REGISTERS]))
         with m.If(self.unit.launch):
             m.d.sync += self.slots.eq(self.unit.start.slots)
+        self.begun = Signal(2)  # a launch began in the cycle before, and in the one before that
+        m.d.sync += self.begun.eq(Cat(self.unit.launch, self.begun[0]))
         self._environment(m)
         self._claims(m)
         if self.inductive:
@@ -150,7 +152,7 @@ class Harness(Elaboratable):
             Assume(uop.destination + uop.count <= REGISTERS),
             *(Assume(source < REGISTERS) for source in uop.sources),
             Assume(rename.start.registers == REGISTERS),
-            Assume(rename.exempt.count <= 1),
+            Assume(sum(rename.start.exempt[:REGISTERS]) <= 1),
             Assume(rename.start.slots <= WARPS),
             Assume(~issues | (warp < self.slots)),
             Assume(~(issues & rename.slide)),
@@ -167,6 +169,7 @@ class Harness(Elaboratable):
             m.d.sync += [self.owner.eq(warp), self.sources.eq(uop.sources)]
         begins = rename.launch
         m.d.comb += Assume(~begins | ~(issues | rename.slide | rename.end.any() | self.left.any()))
+        m.d.comb += Assume(~self.begun.any() | ~(begins | issues | rename.slide | rename.end.any()))
         for number, expected in enumerate(self.writing):
             written = [
                 Mux(port.valid & (port.warp == number), 1 << port.register[:2], 0)[:REGISTERS]
@@ -209,7 +212,9 @@ class Harness(Elaboratable):
             owned = [
                 mapped & (mine == number) for mapped, mine in zip(self.mapped, self.physical, strict=True)
             ]
-            m.d.comb += Assert(taken[number] == (Cat(owned).any() | (self.reserved > number)))
+            m.d.comb += Assert(
+                self.begun.any() | (taken[number] == (Cat(owned).any() | (self.reserved > number)))
+            )
         m.d.comb += [
             Assert(rename.availability.free == sum(~bit for bit in taken)),
             Assert(rename.availability.take <= rename.availability.free),
@@ -242,13 +247,32 @@ class Harness(Elaboratable):
             m.d.comb += [
                 Assert(self.exempt[place] == self.exempt[register]),
                 Assert(rename.has[warp][register] == (self.mapped[place] | self.exempt[place])),
-                Assert(~self.exempt[place] | (self.own[place] == warp)),
+                Assert(self.begun.any() | ~self.exempt[place] | (self.own[place] == warp)),
             ]
+        self._counted(m)
         for warp in range(WARPS):
             m.d.comb += [
                 Assert(~(rename.release._dying[warp] & ~rename.table.mapped[warp]).any()),
                 Assert(rename.release._writing[warp] == self.writing[warp]),
             ]
+
+    def _counted(self, m: Module) -> None:
+        """A launch's exempt registers are counted in steps."""
+        exempt = self.unit.exempt
+        ones, slots = Signal(3), Cat(product[:2] for product in exempt._products)
+        m.d.comb += [
+            ones.eq(sum(exempt._mask)),
+            Assert(self.begun == Cat(exempt._grouped, exempt.counted)),
+            Assert(exempt._slots == self.slots),
+            Assert(~self.begun[0] | ((exempt._sums[0] == ones) & ~self.begun[1])),
+            Assert(~self.begun.any() | ~Cat(self.mapped).any()),
+            Assert(self.begun[0] | (exempt.count == ones)),
+            Assert(self.begun[0] | (slots == Mux(ones.any(), self.slots, 0))),
+        ]
+        for product in exempt._products:
+            m.d.comb += Assert(self.begun[0] | (product <= 3))
+        for port in exempt.find:
+            m.d.comb += Assert(self.begun[0] | ~port.exempt | (port.physical == port.warp))
 
 
 def sum_or(values: list[Value]) -> Value:
@@ -330,7 +354,7 @@ class RenamesExempt(Small):
 
 
 @pytest.mark.parametrize(
-    ("unit", "depth"), [(ReleasesKept, 4), (FreeTooEarly, 4), (NoReserved, 3), (RenamesExempt, 3)]
+    ("unit", "depth"), [(ReleasesKept, 6), (FreeTooEarly, 6), (NoReserved, 5), (RenamesExempt, 5)]
 )
 def test_mutants_are_refuted(unit: Any, depth: int, tmp_path: Path) -> None:
     """By a run from the initial state, without the invariant."""

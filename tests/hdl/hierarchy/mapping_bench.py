@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 REGISTERS = 14
 #: Physical registers under renaming: fewer than the 56 that four warps may want.
 PHYSICAL = 32
-#: Cycles from one launch to when no warp starts any more.
+#: Cycles from a launch to when its exempt registers are counted, and to when no warp starts any more.
+COUNTED = 2
 LAUNCH = 90
 #: Numbers in a pbr.
 PLACES = 9
@@ -186,7 +187,7 @@ class Renamed(Direct):
     # --- Warps and their uops.
 
     def may_start(self, number: int) -> bool:
-        return self.drained[number] and self.since <= LAUNCH and not self.launches
+        return self.drained[number] and COUNTED < self.since <= LAUNCH and not self.launches
 
     def start(self, number: int) -> None:
         self.drained[number], self.first[number] = False, None

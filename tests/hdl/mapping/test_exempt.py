@@ -31,9 +31,14 @@ def lockstep(machine: str, seed: int, unit: Any = Exempt, cycles: int = 40) -> N
             ctx.set(rtl.mask, mask)
             ctx.set(rtl.slots, slots)
             model.launch(mask, slots)
-            assert ctx.get(rtl.reserved) == model.reserved
             await ctx.tick()
             ctx.set(rtl.launch, 0)
+            ctx.set(rtl.mask, rng.getrandbits(256))
+            assert not ctx.get(rtl.counted)
+            await ctx.tick()
+            assert ctx.get(rtl.counted)
+            assert ctx.get(rtl.count) == model.count
+            assert ctx.get(rtl.reserved) == model.reserved
             places = set()
             for port in rtl.find:
                 warp = rng.randrange(slots)

@@ -158,6 +158,9 @@ def lockstep(
         ctx.set(rtl.start.slots, slots)
         await ctx.tick()
         ctx.set(rtl.launch, 0)
+        for field in (rtl.start.registers, rtl.start.exempt, rtl.start.slots):
+            ctx.set(field, 0)
+        await ctx.tick().repeat(2)  # its exempt registers are counted
         model.launch(top, exempt, slots)
         here = (1 << slots) - 1
         for cycle in range(cycles):
