@@ -15,7 +15,7 @@ from typing import Any
 
 from warpbank.arch.errors import ConfigError
 from warpbank.arch.units import UNITS
-from warpbank.arch.uop import Unit
+from warpbank.arch.uop import SECTORS, Unit
 
 
 def item(
@@ -381,6 +381,12 @@ class SubCoreConfig(_Checked):
         return 1 << (max(1, min(self.banks, self.cache.registers) // self.cache.crossing).bit_length() - 1)
 
 
+def _check_sectors(name: str, value: int) -> None:
+    """Raise ConfigError unless a line has as many sectors as a cache may have."""
+    if value not in (1, SECTORS):
+        raise ConfigError(f"{name} must be 1 (whole lines) or {SECTORS} (of 32 bytes), not {value}.")
+
+
 @dataclass(frozen=True)
 class LsuConfig(_Checked):
     """Parameters of the load/store unit that the sub-cores share."""
@@ -398,13 +404,17 @@ class L1Config(_Checked):
 
     sets: int = item(64, "sets", "sets of the L1, a power of two", high=4096)
     ways: int = item(4, "lines", "lines of a set", high=16)
+    sectors: int = item(
+        1, "sectors", "sectors of a line, each fetched by itself: 1 (whole lines) or 4 (of 32 bytes)", high=4
+    )
     latency: int = item(32, "cycles", "latency of a hit, from the tag look-up to the result")
-    mshrs: int = item(32, "lines", "miss-status holding registers: lines that may be missing at a time")
-    merges: int = item(8, "uops", "uops that may wait for one missing line")
+    mshrs: int = item(32, "requests", "miss-status holding registers: requests on their way at a time")
+    merges: int = item(8, "uops", "uops that may wait for one of them")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         power_of_two("L1Config.sets", self.sets)
+        _check_sectors("L1Config.sectors", self.sectors)
 
 
 @dataclass(frozen=True)
@@ -414,6 +424,9 @@ class MemoryConfig(_Checked):
 
     l2_sets: int = item(128, "sets", "sets of the L2, a power of two", high=65536)
     l2_ways: int = item(8, "lines", "lines of a set", high=16)
+    l2_sectors: int = item(
+        1, "sectors", "sectors of a line, each fetched by itself: 1 (whole lines) or 4 (of 32 bytes)", high=4
+    )
     l2_latency: int = item(
         180, "cycles", "latency of a hit in the L2, from the request's service to its answer at the L1"
     )
@@ -426,6 +439,11 @@ class MemoryConfig(_Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         power_of_two("MemoryConfig.l2_sets", self.l2_sets)
+        _check_sectors("MemoryConfig.l2_sectors", self.l2_sectors)
+
+    def l2_busy(self, sectors: int) -> int:
+        """Number of cycles for which the L2 serves so many sectors of a line."""
+        return -(-self.l2_interval * sectors // self.l2_sectors)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,36 @@ def _turing() -> SmConfig:
     return SmConfig()
 
 
+def _turing_accelsim() -> SmConfig:
+    """Turing with the numbers of Accel-Sim's SM75_RTX2060, one SM beside two memory channels.
+
+    A channel carries 2 bytes a transfer and 14 transfers a nanosecond, so that two of them bring a line of
+    128 bytes in 3 cycles of 1.365 GHz. The network brings one sector of it a cycle. The L1 has 256 lines in 4
+    sets of 64 ways, of which 16 are the most here."""
+    execute = ExecuteConfig(
+        alu=UnitConfig(2, 2),
+        fma=UnitConfig(2, 2),
+        sfu=UnitConfig(21, 8),
+        tensor=UnitConfig(16, 16),
+        fp64=UnitConfig(64, 64),
+    )
+    return SmConfig(
+        preset="turing-accelsim",
+        sub_core=SubCoreConfig(collectors=8, front_end=FrontEndConfig(scheduler="lrr"), execute=execute),
+        lsu=LsuConfig(shared_latency=30),
+        l1=L1Config(sets=16, ways=16, sectors=4, latency=32, mshrs=256, merges=32),
+        memory=MemoryConfig(
+            l2_sets=256,
+            l2_ways=16,
+            l2_sectors=4,
+            l2_latency=194,
+            l2_interval=4,
+            dram_latency=96,
+            dram_interval=3,
+        ),
+    )
+
+
 def _pascal() -> SmConfig:
     execute = ExecuteConfig(
         alu=UnitConfig(6, 1),
@@ -145,6 +175,7 @@ def _tiny() -> SmConfig:
 
 _MAKERS = {
     "turing": _turing,
+    "turing-accelsim": _turing_accelsim,
     "pascal": _pascal,
     "maxwell": _maxwell,
     "fermi": _fermi,
@@ -157,6 +188,10 @@ _MAKERS = {
 PRESETS: dict[str, str] = {
     "turing": (
         "Malekeh, section II and Table I (RTX 2060): 4 sub-cores of 8 warps, 2 banks and 2 collectors each."
+    ),
+    "turing-accelsim": (
+        "Accel-Sim's SM75_RTX2060 (gpgpusim.config, trace.config), one SM beside two memory channels: round "
+        "robin, units and memory with that simulator's numbers."
     ),
     "pascal": (
         "BOW, section II and Table II (Titan X): 32 banks and as many collectors as warps, which any warp "

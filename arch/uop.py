@@ -15,6 +15,15 @@ RZ = 255
 PREDICATES = 7
 #: Bit of a `seq` that marks a move which the hardware inserts before the uop of that number (G-Scalar).
 MOVE = 1 << 31
+#: Bytes of a memory line and of a sector, the part of it that memory may move by itself.
+LINE_BYTES, SECTOR_BYTES = 128, 32
+#: Bits of a memory line's number: a 64-bit byte address without the 7 bits inside a line. In a trace the
+#: mask of the sectors touched stands above them.
+LINE_WIDTH = 57
+LINE_MASK = (1 << LINE_WIDTH) - 1
+#: Sectors of a line, and the mask of them all.
+SECTORS = LINE_BYTES // SECTOR_BYTES
+WHOLE_LINE = (1 << SECTORS) - 1
 #: Bits of `Uop.write_back`.
 TO_COLLECTOR = 1
 TO_BANKS = 2

@@ -152,8 +152,16 @@ _INSIDE = (
     Unit("pipelines", Pipelines, lambda config, _, probe: Pipelines(config, probe)),
     Unit("result_arbiter", ResultArbiter, lambda config, _, probe: ResultArbiter(config, probe=probe)),
     Unit("lsu", Lsu, lambda config, _, probe: Lsu(config, probe=probe)),
-    Unit("l1_tags", Tags, lambda config, *_: Tags(config.l1.sets, config.l1.ways, clearable=True)),
-    Unit("mshrs", Mshrs, lambda config, *_: Mshrs(config.l1.mshrs, config.l1.merges, config.lsu.pending)),
+    Unit(
+        "l1_tags",
+        Tags,
+        lambda config, *_: Tags(config.l1.sets, config.l1.ways, config.l1.sectors, clearable=True),
+    ),
+    Unit(
+        "mshrs",
+        Mshrs,
+        lambda config, *_: Mshrs(config.l1.mshrs, config.l1.merges, config.lsu.pending, config.l1.sectors),
+    ),
     Unit("memory", Memory, lambda config, _, probe: Memory(config, probe=probe)),
     Unit("cta_dispatch", CtaDispatch, lambda config, _, probe: CtaDispatch(config, probe=probe)),
 )

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 from warpbank.arch.events import L1Result, LsuStall
 from warpbank.arch.parameters import SmConfig
+from warpbank.arch.uop import LINE_MASK, LINE_WIDTH, WHOLE_LINE
 from warpbank.arch.uop import Memory as Op
-from warpbank.golden.execute.l1 import Mshrs, Tags
+from warpbank.golden.execute.l1 import Missing, Mshrs, Tags
 from warpbank.golden.execute.memory import Memory, Request
 from warpbank.golden.execute.pipelines import Pipelines
 from warpbank.golden.probe import Probe
@@ -34,6 +35,10 @@ class Lsu:
     cycle per pass, atomics two; constants, shuffles and fences one cycle. Where an MSHR or the L2's queue is
     full the unit stops at that line. The tags have one port: in a cycle in which a missing line arrives, none
     is looked up and no uop is taken.
+
+    With sectors (`l1.sectors`) a load looks up those of its line that its lanes touch, and a miss asks for
+    the missing ones only. Where a request on its way brings some of them and not all, the unit looks the
+    others up in the cycles that follow.
 
     One complete uop per cycle returns to its sub-core: the one due first, of those the one taken first.
 
@@ -68,6 +73,8 @@ class Lsu:
         self._pointer = 0
         self._uop: TraceUop | None = None
         self._line = 0  # index of the current uop's next line
+        self._sectored = config.l1.sectors > 1
+        self._left = 0  # sectors of that line still to look up, if some have been
         self._busy_until = 0  # shared-memory passes
         self._taken = 0
         self._flying = 0
@@ -84,12 +91,16 @@ class Lsu:
         """Look lines up in the tags of L1 and L2 and put them there, in no time: those that instructions
         touched which are not simulated, in their order. `loads`: per line, whether a load touched it; the
         others pass the L1."""
-        for line, load in zip(lines, loads, strict=True):
+        for touched, load in zip(lines, loads, strict=True):
+            line, sectors = touched & LINE_MASK, touched >> LINE_WIDTH
             if not load:
-                self._memory.warm(line)
-            elif not self._mshrs.pending(line) and not self._tags.hit(line):
-                self._tags.insert(line)
-                self._memory.warm(line)
+                self._memory.warm(line, sectors)
+                continue
+            wanted = sectors if self._sectored else 1
+            if not self._mshrs.coming(line) and not self._tags.hit(line, wanted):
+                missing = wanted & ~self._tags.there(line)
+                self._tags.insert(line, missing)
+                self._memory.warm(line, missing if self._sectored else WHOLE_LINE)
 
     def step(self, cycle: int) -> None:
         """Do one cycle: answers from memory, one return, one line or pass."""
@@ -103,7 +114,7 @@ class Lsu:
         answer = self._memory.answer(cycle)
         if answer is not None:
             self._answer(cycle, *answer)
-        fills = answer is not None and answer[1] is None
+        fills = answer is not None and answer[0] is not None
         self._work(cycle, room, fills)
         if self._stalled is not None:
             self._count_stall(self._stalled, cycle, cycle + 1)
@@ -125,14 +136,14 @@ class Lsu:
         self._queues[uop.sub_core].returned(uop, cycle + 1)
         self._wake_core(uop.sub_core, cycle + 1)
 
-    def _answer(self, cycle: int, line: int, uop: TraceUop | None) -> None:
+    def _answer(self, cycle: int, entry: Missing | None, uop: TraceUop | None) -> None:
         if uop is not None:
             self._arrived(cycle, uop)
-            return
-        self._tags.insert(line)
-        self._probe.emit("l1_fill", line)
-        for waiter in self._mshrs.fill(line):
-            self._arrived(cycle, waiter)
+        if entry is not None:
+            self._tags.insert(entry.line, entry.sectors)
+            self._probe.emit("l1_fill", entry.line)
+            for waiter in self._mshrs.fill(entry):
+                self._arrived(cycle, waiter)
 
     def _arrived(self, cycle: int, uop: TraceUop) -> None:
         uop.lines_left -= 1
@@ -163,7 +174,7 @@ class Lsu:
         self._taken += 1
         self._flying += 1
         self._uop = uop
-        self._line = 0
+        self._line = self._left = 0
         uop.ready = 0
         uop.lines_left = 1  # stands for the look-ups still to do
         probe = self._probes[number]
@@ -192,46 +203,56 @@ class Lsu:
             self._arrived(cycle, uop)
 
     def _load_line(self, cycle: int, uop: TraceUop) -> bool:
-        line = uop.lines[self._line]
-        if self._tags.hit(line):
+        touched = uop.lines[self._line]
+        line = touched & LINE_MASK
+        wanted = (self._left or touched >> LINE_WIDTH) if self._sectored else 1
+        missing = wanted & ~self._tags.there(line)
+        if not missing:
+            self._tags.hit(line, wanted)
             uop.ready = cycle + self._latency
-            result = L1Result.HIT
-        elif self._mshrs.pending(line):
-            if not self._mshrs.can_merge(line):
-                self._stalled = LsuStall.MSHR
-                return False
-            self._mshrs.wait(line, uop)
-            uop.lines_left += 1
-            result = L1Result.MERGE
-        else:
+            return self._looked_up(uop, line, L1Result.HIT, 0)
+        entry = self._mshrs.find(line, missing)
+        result = L1Result.MERGE
+        if entry is None:
             if self._mshrs.full:
                 self._stalled = LsuStall.MSHR
                 return False
             if not self._memory.accepts(cycle):
                 self._stalled = LsuStall.QUEUE
                 return False
-            self._memory.request(cycle, Request.READ, line, None)
-            self._mshrs.wait(line, uop)
-            uop.lines_left += 1
+            entry = self._mshrs.ask(line, missing & ~self._mshrs.coming(line))
+            self._memory.request(
+                cycle, Request.READ, line, entry.sectors if self._sectored else WHOLE_LINE, entry
+            )
             result = L1Result.MISS
-        return self._looked_up(uop, line, result)
+        elif not self._mshrs.can_merge(entry):
+            self._stalled = LsuStall.MSHR
+            return False
+        entry.waiting.append(uop)
+        uop.lines_left += 1
+        return self._looked_up(uop, line, result, missing & ~entry.sectors)
 
     def _send_line(self, cycle: int, uop: TraceUop, kind: Request, result: L1Result) -> bool:
         if not self._memory.accepts(cycle):
             self._stalled = LsuStall.QUEUE
             return False
-        line = uop.lines[self._line]
+        touched = uop.lines[self._line]
+        line, sectors = touched & LINE_MASK, touched >> LINE_WIDTH
         if kind is Request.WRITE:
-            self._memory.request(cycle, kind, line, None)
+            self._memory.request(cycle, kind, line, sectors)
         else:
             self._tags.remove(line)
-            self._memory.request(cycle, kind, line, uop)
+            self._memory.request(cycle, kind, line, sectors, None, uop)
             if kind is Request.ATOMIC:
                 uop.lines_left += 1
-        return self._looked_up(uop, line, result)
+        return self._looked_up(uop, line, result, 0)
 
-    def _looked_up(self, uop: TraceUop, line: int, result: L1Result) -> bool:
+    def _looked_up(self, uop: TraceUop, line: int, result: L1Result, left: int) -> bool:
+        """Go on to the next line unless sectors of this one are `left`. Returns whether it was the last."""
         self._probe.emit("l1_access", line, result)
+        self._left = left
+        if left:
+            return False
         self._line += 1
         return self._line == len(uop.lines)
 
@@ -246,7 +267,7 @@ class Lsu:
         if not self._memory.accepts(cycle):
             self._stalled = LsuStall.QUEUE
             return False
-        self._memory.request(cycle, Request.FENCE, 0, uop)
+        self._memory.request(cycle, Request.FENCE, 0, 0, None, uop)
         uop.lines_left += 1
         return True
 

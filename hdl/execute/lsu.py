@@ -13,8 +13,9 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.events import L1Result, LsuStall, field_width
 from warpbank.arch.parameters import SmConfig, bits
+from warpbank.arch.uop import LINE_WIDTH, SECTORS, WHOLE_LINE
 from warpbank.arch.uop import Memory as Op
-from warpbank.hdl.execute.l1 import LINE_WIDTH, Mshrs, Tags
+from warpbank.hdl.execute.l1 import Mshrs, Tags
 from warpbank.hdl.execute.memory import Memory, Request
 from warpbank.hdl.execute.returns import Returns
 from warpbank.hdl.interfaces import AlwaysInterface, lsu_stream, returned_stream
@@ -48,6 +49,7 @@ class Lines(wiring.Signature):
     index : Out(8). Which of the uop's lines. From registers.
     line : In(57). The answer in the same cycle: byte address / 128. Used for the next state, and in the
         events `l1_access` and `lsu_stall`.
+    sectors : In(4). Sectors of 32 bytes of that line that the uop's lanes touch, in the same cycle.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -59,6 +61,7 @@ class Lines(wiring.Signature):
                 "seq": Out(field_width("seq", config)),
                 "index": Out(COUNT_WIDTH),
                 "line": In(LINE_WIDTH),
+                "sectors": In(SECTORS),
             }
         )
 
@@ -72,6 +75,7 @@ class LinesInterface(Interface, Protocol):
     seq: Signal
     index: Signal
     line: Signal
+    sectors: Signal
 
 
 class Lsu(wiring.Component):
@@ -85,6 +89,10 @@ class Lsu(wiring.Component):
     cycle per pass, atomics two; constants, shuffles and fences one cycle. Where an MSHR or the L2's queue is
     full the unit stops at that line. The tags have one port: in a cycle in which a missing line arrives, none
     is looked up and no uop is taken.
+
+    With sectors (`l1.sectors`) a load looks up those of its line that its lanes touch, and a miss asks for
+    the missing ones only. Where a request on its way brings some of them and not all, the unit looks the
+    others up in the cycles that follow.
 
     Each uop in flight has a slot. How many answers each still needs is kept in bit-sliced counters, one bit
     of all of them per register: a line that arrives counts for all who waited for it at once.
@@ -144,8 +152,9 @@ class Lsu(wiring.Component):
         m = Module()
         config = self._config
         slots = config.lsu.pending
-        m.submodules.tags = tags = Tags(config.l1.sets, config.l1.ways, clearable=True)
-        m.submodules.mshrs = mshrs = Mshrs(config.l1.mshrs, config.l1.merges, slots)
+        sectors = config.l1.sectors
+        m.submodules.tags = tags = Tags(config.l1.sets, config.l1.ways, sectors, clearable=True)
+        m.submodules.mshrs = mshrs = Mshrs(config.l1.mshrs, config.l1.merges, slots, sectors)
         m.submodules.memory = below = Memory(config, probe=self._probe)
         m.submodules.returns = returns = Returns(
             slots, config.l1.merges, self._latencies, self._time_width, hits=config.l1.latency > 1
@@ -213,6 +222,9 @@ class Lsu(wiring.Component):
             m.d.comb += signal.eq(Cat(op == kind for kind in kinds).any())
         touches = Signal()  # a memory line
         m.d.comb += touches.eq(is_load | is_store | is_atomic | is_reduce)
+        left = Signal(sectors)  # sectors of the line that are still to be looked up, if some have been
+        wanted = Signal(sectors)
+        m.d.comb += wanted.eq(Mux(left.any(), left, self.lines.sectors) if sectors > 1 else 1)
         m.d.comb += [
             self.lines.valid.eq(go & touches),
             self.lines.sub_core.eq(current.sub_core),
@@ -220,8 +232,11 @@ class Lsu(wiring.Component):
             self.lines.seq.eq(current.uop.result.seq),
             self.lines.index.eq(line_index),
             tags.line.eq(Mux(fills, mshrs.fill_line, self.lines.line)),
+            tags.sectors.eq(Mux(fills, mshrs.fill_sectors, wanted)),
             mshrs.line.eq(self.lines.line),
+            mshrs.sectors.eq(tags.missing),
             below.line.eq(self.lines.line),
+            below.sectors.eq(Mux(is_load, mshrs.asks if sectors > 1 else WHOLE_LINE, self.lines.sectors)),
             tags.clear.eq(self.launch),
         ]
         hit, merge, miss = Signal(), Signal(), Signal()
@@ -261,18 +276,21 @@ class Lsu(wiring.Component):
         for signal, kind in requests:  # otherwise READ
             with m.If(signal):
                 m.d.comb += below.kind.eq(kind)
-        looked_up, done = Signal(), Signal()
+        looked_up, line_done, done = Signal(), Signal(), Signal()
         m.d.comb += [
             looked_up.eq(hit | merge | miss | send),
+            line_done.eq(looked_up & ~((merge | miss) & mshrs.left.any())),
             done.eq(
                 Mux(
                     touches,
-                    looked_up & (line_index + 1 == current.uop.lines),
+                    line_done & (line_index + 1 == current.uop.lines),
                     go & (~is_fence | below.accepts),
                 )
             ),
         ]
-        m.d.sync += [held.eq((held | take) & ~done), index.eq(line_index + looked_up)]
+        m.d.sync += [held.eq((held | take) & ~done), index.eq(line_index + line_done)]
+        with m.If(looked_up):
+            m.d.sync += left.eq(Mux(merge | miss, mshrs.left, 0))
 
         passes = Signal(COUNT_WIDTH + 1)
         with m.If(is_shared):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, fifo, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.execute.l1 import LINE_WIDTH, Tags
+from warpbank.arch.uop import LINE_WIDTH, SECTORS
+from warpbank.hdl.execute.l1 import Tags
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.typed import record
 
@@ -44,6 +45,10 @@ class Memory(wiring.Component):
     from its service on. Writes allocate in the L2, are not answered, and a missing one takes a turn at the
     DRAM (for the line that it will push out). One answer per cycle, DRAM first.
 
+    With sectors (`l2_sectors`) a request names those of its line that it wants. The L2 is busy with a sector
+    for its share of `l2_interval`, in whole cycles a request; the DRAM moves only sectors that the L2 does
+    not have, each in its share of `dram_interval`, exactly.
+
     The oldest request stands in a register of its own, so that the L2's tags can be read (registered) in the
     cycle before. Each answer is known when its request is served, and waits, stamped with its cycle, in one
     of two FIFOs.
@@ -59,6 +64,7 @@ class Memory(wiring.Component):
     request : In(1). The L1 asks for `line`; only if `accepts`.
     kind : In(Request). Kind of the request.
     line : In(57). Line of the request; means nothing for a fence.
+    sectors : In(4). Sectors of 32 bytes that the request wants; means nothing for a fence.
     id : In(id_width). MSHR of a read, or uop in flight of an atomic or fence.
     answer : Out(1). `id_answered` gets its answer.
     fill : Out(1). The answer is a line for an MSHR; otherwise it is for a uop.
@@ -77,6 +83,7 @@ class Memory(wiring.Component):
     request: Signal
     kind: Signal  # <enum 'Request'>
     line: Signal
+    sectors: Signal
     id: Signal
     answer: Signal
     fill: Signal
@@ -94,6 +101,7 @@ class Memory(wiring.Component):
             "request": In(1),
             "kind": In(Request),
             "line": In(LINE_WIDTH),
+            "sectors": In(SECTORS),
             "id": In(width),
             "answer": Out(1),
             "fill": Out(1),
@@ -101,14 +109,17 @@ class Memory(wiring.Component):
         }
         if probe:
             members["events"] = Out(Events(config, {"l2_access": 1}))
-        self._request_layout = data.StructLayout({"kind": Request, "line": LINE_WIDTH, "id": width})
+        self._request_layout = data.StructLayout(
+            {"kind": Request, "line": LINE_WIDTH, "sectors": self._config.l2_sectors, "id": width}
+        )
         self._answer_layout = data.StructLayout({"time": TIME_WIDTH, "fill": 1, "id": width})
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        m.submodules.tags = tags = Tags(config.l2_sets, config.l2_ways, ahead=True)
+        sectors = config.l2_sectors
+        m.submodules.tags = tags = Tags(config.l2_sets, config.l2_ways, sectors, ahead=True)
 
         head = record(self._request_layout)
         head_valid = Signal()
@@ -122,6 +133,7 @@ class Memory(wiring.Component):
             self.accepts.eq(waiting < config.queue),
             new.kind.eq(self.kind),
             new.line.eq(self.line),
+            new.sectors.eq(self.sectors if sectors > 1 else 1),
             new.id.eq(self.id),
             load.eq((~head_valid | serve) & (queue.r_rdy | self.request)),
             following.eq(Mux(queue.r_rdy, queue.r_data, new)),
@@ -151,27 +163,41 @@ class Memory(wiring.Component):
             answered.eq((head.kind != Request.WRITE) & (head.kind != Request.REDUCE)),
             miss.eq(~fence & ~tags.hit),
             tags.line.eq(head.line),
+            tags.sectors.eq(head.sectors),
             tags.touch.eq(serve & ~fence & ~miss),
             tags.insert.eq(serve & miss),
         ]
+        busy = Signal.like(pause, name="busy")  # cycles after this one that the L2 takes for the request
+        m.d.comb += busy.eq(config.l2_interval - 1)
+        if sectors > 1:
+            with m.Switch(_ones(head.sectors)):
+                for count in range(1, sectors):
+                    with m.Case(count):
+                        m.d.comb += busy.eq(Mux(fence, config.l2_interval, config.l2_busy(count)) - 1)
         with m.If(serve):
-            m.d.sync += pause.eq(Mux(atomic, config.atomic_interval - 1, config.l2_interval - 1))
+            m.d.sync += pause.eq(Mux(atomic, config.atomic_interval - 1, busy))
         with m.Elif(pause != 0):
             m.d.sync += pause.eq(pause - 1)
 
+        # The DRAM's time is counted in parts of a cycle, one per sector of a line.
+        part_bits = sectors.bit_length() - 1
         now = Signal(TIME_WIDTH)
-        backlog = Signal(TIME_WIDTH)  # cycles until the DRAM may begin another line
-        turn = Signal(TIME_WIDTH)  # cycles until it begins the line missing now
+        backlog = Signal(TIME_WIDTH + part_bits)  # parts until the DRAM may begin another request
+        turn = Signal.like(backlog, name="turn")  # parts until it begins the one missing now
+        earliest = config.l2_latency * sectors
+        moved = sum(Mux(tags.missing[sector], config.dram_interval, 0) for sector in range(sectors))
         m.d.sync += now.eq(now + 1)
-        m.d.comb += turn.eq(Mux(backlog > config.l2_latency, backlog, config.l2_latency))
+        m.d.comb += turn.eq(Mux(backlog > earliest, backlog, earliest))
         with m.If(serve & miss):
-            m.d.sync += backlog.eq(turn + (config.dram_interval - 1))
-        with m.Elif(backlog != 0):
-            m.d.sync += backlog.eq(backlog - 1)
+            m.d.sync += backlog.eq(turn + (moved if sectors > 1 else config.dram_interval) - sectors)
+        with m.Elif(backlog >= sectors):
+            m.d.sync += backlog.eq(backlog - sectors)
+        with m.Else():
+            m.d.sync += backlog.eq(0)
 
         taken: Value | int = 0
         for name, condition, delay in (
-            ("dram", miss, turn + config.dram_latency),
+            ("dram", miss, ((turn + (sectors - 1)) >> part_bits) + config.dram_latency),
             ("l2", ~miss, config.l2_latency),
         ):
             answers = fifo.SyncFIFO(width=self._answer_layout.size, depth=self._answers)
@@ -198,3 +224,8 @@ class Memory(wiring.Component):
         if hasattr(self, "events"):
             emit(m, self.events.l2_access[0], serve & ~fence, line=head.line, hit=tags.hit)
         return m
+
+
+def _ones(mask: Value) -> Value:
+    """How many bits of a mask are 1."""
+    return sum((mask[place] for place in range(len(mask))), Const(0))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-#: Bytes of a line; banks of shared memory, 4 bytes wide.
-LINE, BANKS = 128, 32
+from warpbank.arch.uop import LINE_MASK, LINE_WIDTH, SECTOR_BYTES, SECTORS
+
+#: Banks of shared memory, 4 bytes wide.
+BANKS = 32
 #: Generic addresses from a window's base on, for so many bytes, are shared or local.
 WINDOW = 1 << 24
 #: First line number of local memory, beyond what a 57-bit line of global memory uses, and lines of a warp.
@@ -13,19 +15,30 @@ _LOCAL, LOCAL_LINES = 1 << 56, 1 << 22
 
 
 def global_lines(addresses: Iterable[int], size: int) -> list[int]:
-    """Distinct lines in order of first touch."""
-    return list(
-        dict.fromkeys(
-            line for address in addresses for line in range(address // LINE, (address + size - 1) // LINE + 1)
-        )
-    )
+    """Distinct lines in order of first touch, each with the mask of the sectors touched above its number."""
+    found: dict[int, int] = {}
+    for address in addresses:
+        for sector in range(address // SECTOR_BYTES, (address + size - 1) // SECTOR_BYTES + 1):
+            line = sector // SECTORS & LINE_MASK
+            found[line] = found.get(line, 0) | 1 << sector % SECTORS
+    return _packed(found)
 
 
-def local_lines(addresses: Iterable[int], size: int, warp: int) -> list[int]:
+def local_lines(lanes: Iterable[tuple[int, int]], size: int, warp: int) -> list[int]:
     """Distinct lines of local memory in order of first touch, where one word of all lanes of a warp stands in
-    one line. `warp`: its number in the job."""
-    words = (word for address in addresses for word in range(address // 4, (address + size - 1) // 4 + 1))
-    return list(dict.fromkeys(_LOCAL + warp * LOCAL_LINES + word % LOCAL_LINES for word in words))
+    one line, each with the mask of the sectors touched above its number. `lanes`: (lane, address); `warp`:
+    its number in the job."""
+    found: dict[int, int] = {}
+    for lane, address in lanes:
+        for word in range(address // 4, (address + size - 1) // 4 + 1):
+            line = _LOCAL + warp * LOCAL_LINES + word % LOCAL_LINES
+            found[line] = found.get(line, 0) | 1 << lane * 4 // SECTOR_BYTES
+    return _packed(found)
+
+
+def _packed(found: dict[int, int]) -> list[int]:
+    """Lines with their sectors, as a trace has them."""
+    return [sectors << LINE_WIDTH | line for line, sectors in found.items()]
 
 
 def shared_passes(lanes: Iterable[tuple[int, int]], size: int, atomic: bool) -> int:

@@ -240,7 +240,8 @@ class _Builder:
             lines = global_lines(executed.addresses, known.size)
         elif memory in _LOCAL_KINDS:
             warp = len(self._warps) + self._warp
-            lines = local_lines(executed.addresses, known.size, warp)
+            lanes = (lane for lane in range(32) if executed.mask >> lane & 1)
+            lines = local_lines(zip(lanes, executed.addresses, strict=False), known.size, warp)
         flags = barrier = 0
         if known.control is Control.BARRIER and executed.mask:
             flags = FLAG_ARRIVE | (0 if "ARV" in executed.static.opcode else FLAG_WAIT)

@@ -3,8 +3,8 @@
 What the format asks for and our traces do not have is made up. Opcodes are chosen by unit, memory operation
 and register widths, so that `warpbank.program.accelsim.read_accelsim` reads back what was there. Addresses
 follow from memory lines: the lanes of an access share its lines evenly, in lane order; shared memory has
-addresses that need as many passes; local memory has the words of its lines. Predicates and values are left
-out.
+addresses that need as many passes; local memory has the words of its lines. Which sectors of a line an access
+touches is not kept. Predicates and values are left out.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from warpbank.arch.uop import Control, Memory, Unit
-from warpbank.program.accelsim.addresses import BANKS, LINE, LOCAL_LINES, global_lines, shared_passes
+from warpbank.arch.uop import LINE_BYTES, LINE_MASK, Control, Memory, Unit
+from warpbank.program.accelsim.addresses import BANKS, LOCAL_LINES, global_lines, shared_passes
 from warpbank.program.accelsim.sass import group, meaning
 from warpbank.program.errors import TraceError
 from warpbank.program.trace.schema import FLAG_ARRIVE, FLAG_WAIT, Trace
@@ -158,9 +158,8 @@ class _Exporter:
                 self.differs["arrival of a part of a warp at a barrier"] += 1
             if warps:
                 self.differs["barrier of some warps of a block"] += 1
-            access = self._access(
-                kind, mask, int(code["size"]), trace.lines[line : line + lines].tolist(), passes
-            )
+            touched = [each & LINE_MASK for each in trace.lines[line : line + lines].tolist()]
+            access = self._access(kind, mask, int(code["size"]), touched, passes)
             yield f"{16 * pc:04x} {mask:08x} {head} {tail} {access} {barrier if at_barrier else 0} "
 
     def _opcode(self, pc: int, kind: int, arrives: bool) -> tuple[str, str, bool]:
@@ -191,7 +190,7 @@ class _Exporter:
             )
         elif memory in _GLOBAL:
             found = _global(lines, active, size)
-            if active and global_lines(found, size) != lines:
+            if active and [each & LINE_MASK for each in global_lines(found, size)] != lines:
                 self.differs["lines of global memory"] += 1
         elif memory is Memory.LOAD_CONST:
             return f"{size} 1 0x0 0"
@@ -251,7 +250,7 @@ def _global(lines: list[int], active: int, size: int) -> list[int]:
     found, within = [], Counter[int]()
     for lane in range(active):
         line = lines[lane * len(lines) // active]
-        found.append(line * LINE + within[line] * size % LINE)
+        found.append(line * LINE_BYTES + within[line] * size % LINE_BYTES)
         within[line] += 1
     return found
 

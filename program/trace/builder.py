@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from warpbank.arch.uop import Control, Memory, Unit
+from warpbank.arch.uop import LINE_WIDTH, WHOLE_LINE, Control, Memory, Unit
 from warpbank.program.trace.schema import (
     CODE,
     DYNAMIC,
@@ -20,6 +20,11 @@ from warpbank.program.trace.schema import (
 )
 
 ALL = 0xFFFFFFFF
+
+
+def of_line(line: int, sectors: int = WHOLE_LINE) -> int:
+    """Sectors of a line, by their mask, as a trace has them."""
+    return sectors << LINE_WIDTH | line
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class Op:
     mask: int = ALL
     memory: Memory = Memory.NONE
     control: Control = Control.NONE
-    lines: tuple[int, ...] = ()
+    lines: tuple[int, ...] = ()  # whole lines, or with a mask of sectors (`of_line`)
     passes: int = 0
     flags: int = 0
     barrier: int = 0
@@ -149,7 +154,7 @@ class TraceBuilder:
                 op.barrier_warps,
             )
         )
-        self._lines += op.lines
+        self._lines += [line if line >> LINE_WIDTH else of_line(line) for line in op.lines]
         if op.mask:
             active = np.array([op.mask >> lane & 1 for lane in range(32)], bool)
             for _ in range(op.count):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control, Memory, Unit
+from warpbank.arch.uop import LINE_WIDTH, MAX_DESTINATIONS, MAX_SOURCES, SECTORS, Control, Memory, Unit
 from warpbank.program.cache import whole
 from warpbank.program.errors import TraceError
 from warpbank.program.isa import DType, Op
@@ -195,6 +195,11 @@ def _inconsistency(trace: Trace) -> str:
         return "a warp is past the end of the instructions"
     if past(d["line"], d["line_count"], len(trace.lines)):
         return "a line is past the end of the lines"
+    if (
+        not (trace.lines >> np.uint64(LINE_WIDTH)).all()
+        or (trace.lines >> np.uint64(LINE_WIDTH + SECTORS)).any()
+    ):
+        return "a line has none of its sectors, or a fifth"
     if past(d["value"], np.where(d["mask"] != 0, trace.code["count"][d["pc"]], 0), len(trace.values)):
         return "a value is past the end of the values"
     return ""

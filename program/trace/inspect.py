@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from warpbank.arch.uop import Memory, Unit
+from warpbank.arch.uop import LINE_MASK, Memory, Unit
 from warpbank.program.isa import Op
 from warpbank.program.trace.schema import FLAG_ARRIVE, Trace
 
@@ -63,7 +63,7 @@ def summarize(trace: Trace) -> dict[str, Any]:
         "barrier_arrivals": int((d["flags"] & FLAG_ARRIVE != 0).sum()),
         "values": len(trace.values),
         "lines": len(trace.lines),
-        "distinct_lines": len(np.unique(trace.lines)),
+        "distinct_lines": len(np.unique(trace.lines & np.uint64(LINE_MASK))),
         "bytes_in_memory": sum(
             a.nbytes for a in (code, trace.launches, trace.warps, d, trace.values, trace.lines)
         ),

@@ -16,7 +16,7 @@ from warpbank.program.release.words import FlagWord
 from warpbank.program.trace.spool import let_go
 
 #: Raised whenever a field below changes meaning; a file of another version is not read.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 #: One row per machine instruction; a pc is a row number. Several kernels of one job stand one after the
 #: other.
@@ -104,8 +104,9 @@ class Trace:
     ptx_line : line of the PTX per pc (u4).
     code, launches, warps, dynamic : arrays of the dtypes above.
     values : (n, 32) u4. Result registers in order of writing; lanes outside the mask hold 0.
-    lines : u8, line addresses (byte address // 128) in lane order of first touch. Local memory has its own
-        address range.
+    lines : u8, in lane order of first touch. The low `arch.uop.LINE_WIDTH` bits are the line's number (byte
+        address // 128), those above them the mask of its 32-byte sectors that were touched. Local memory has
+        its own range of numbers.
     hints : what a compiler pass tells the register file, per pc; not part of the file.
     flag_words : per pc of a flag instruction (register renaming), what it holds; not part of the file.
     exempt : per kernel, the registers that are not renamed, as a bit mask; empty: none. Not part of the file.

@@ -159,7 +159,7 @@ def header(design: Design, config: SmConfig, top: str, operands: list[str], plac
         _macro(
             "LINE",
             (
-                f"X({_ports(path, 'valid', 'sub_core', 'warp', 'seq', 'index', 'line')})"
+                f"X({_ports(path, 'valid', 'sub_core', 'warp', 'seq', 'index', 'line', 'sectors')})"
                 for path in design.lines
             ),
         ),

@@ -158,7 +158,7 @@ class Host:
         return int.from_bytes(self._immediates[pc].tobytes(), "little")
 
     def line(self, core: int, warp: int, seq: int, index: int) -> int:
-        """Memory line of a uop."""
+        """Memory line of a uop, with the mask of the sectors touched above its number."""
         lines = self._uop(core, warp, seq).lines
         if index >= len(lines):
             raise EngineError(

@@ -17,6 +17,7 @@ from amaranth.sim import Simulator
 from warpbank.arch.events import EVENTS, Record
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
+from warpbank.arch.uop import LINE_MASK, LINE_WIDTH
 from warpbank.golden.result import Result
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines import waves as waves_
@@ -170,7 +171,9 @@ class PysimSession:
         for port in self._lines:
             if context.get(port.valid):
                 place = (context.get(signal) for signal in (port.sub_core, port.warp, port.seq, port.index))
-                context.set(port.line, host.line(*place))
+                touched = host.line(*place)
+                context.set(port.line, touched & LINE_MASK)
+                context.set(port.sectors, touched >> LINE_WIDTH)
 
     def _listen(self, context: Any) -> None:
         """Note the events of this cycle; the host learns from them, after the start of a CTA is known."""

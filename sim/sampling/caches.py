@@ -10,10 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.arch.uop import Memory
+from warpbank.arch.uop import LINE_MASK, LINE_WIDTH, WHOLE_LINE, Memory
 from warpbank.program.loops import loop
 from warpbank.program.trace.schema import Trace
 
+#: A way without a line: a number without sectors.
+_NONE = 0
 _LOADS = (int(Memory.LOAD_GLOBAL), int(Memory.LOAD_LOCAL))
 
 
@@ -23,7 +25,7 @@ class Contents:
 
     Parameters
     ----------
-    lines : the lines.
+    lines : the lines, each with the mask of its sectors above its number, as a trace has them.
     loads : per line, whether a load touches it, so that the L1 has it.
     """
 
@@ -40,12 +42,13 @@ class Caches:
     """
 
     def __init__(self, machine: SmConfig) -> None:
-        self._l1 = np.full((machine.l1.sets, machine.l1.ways), -1, np.int64)
-        self._l2 = np.full((machine.memory.l2_sets, machine.memory.l2_ways), -1, np.int64)
+        self._l1 = np.full((machine.l1.sets, machine.l1.ways), _NONE, np.int64)
+        self._l2 = np.full((machine.memory.l2_sets, machine.memory.l2_ways), _NONE, np.int64)
+        self._sectored = np.array([machine.l1.sectors > 1, machine.memory.l2_sectors > 1])
 
     def launch(self) -> None:
         """Invalidate the L1, since a kernel launch begins."""
-        self._l1[:] = -1
+        self._l1[:] = _NONE
 
     def walk(self, trace: Trace, first: int, length: int) -> tuple[int, int]:
         """Touch the lines of a warp, by its rows of `trace.dynamic`. Returns the requests that the L2 got and
@@ -58,14 +61,14 @@ class Caches:
         starts, counts = mine["line"].astype(np.int64), mine["line_count"].astype(np.int64)
         begin = int(starts.min())
         lines = trace.lines[begin : int((starts + counts).max())].astype(np.int64)
-        asked, missed = _walk(lines, starts - begin, counts, loads, self._l1, self._l2)
+        asked, missed = _walk(lines, starts - begin, counts, loads, self._l1, self._l2, self._sectored)
         return int(asked), int(missed)
 
     def contents(self) -> Contents:
         """Lines that the caches hold."""
         first = self._l1[:, ::-1].T.ravel()
         second = self._l2[:, ::-1].T.ravel()
-        first, second = first[first >= 0], second[second >= 0]
+        first, second = first[first != _NONE], second[second != _NONE]
         return Contents([*first.tolist(), *second.tolist()], [True] * len(first) + [False] * len(second))
 
 
@@ -77,28 +80,34 @@ def _walk(
     loads: np.ndarray,
     l1: np.ndarray,
     l2: np.ndarray,
+    sectored: np.ndarray,
 ) -> tuple[int, int]:
-    """Touch `counts` lines from `starts` on, per instruction. A set's lines stand from the latest used on."""
+    """Touch `counts` lines from `starts` on, per instruction. A set's lines stand from the latest used on,
+    with the sectors that are there."""
     asked = missed = 0
     for row in range(len(starts)):
         for place in range(starts[row], starts[row] + counts[row]):
-            line = lines[place]
+            line = lines[place] & LINE_MASK
+            sectors = lines[place] >> LINE_WIDTH
             level = 0 if loads[row] else 1
             while level < 2:
                 tags = l1 if level == 0 else l2
                 if level == 1:
                     asked += 1
+                if not sectored[level]:
+                    sectors = WHOLE_LINE
                 ways = tags[line & (len(tags) - 1)]
                 at = len(ways) - 1
-                hit = False
+                there = 0
                 for way in range(len(ways)):
-                    if ways[way] == line:
-                        at, hit = way, True
+                    if ways[way] & LINE_MASK == line:
+                        at, there = way, ways[way] >> LINE_WIDTH
                         break
                 for way in range(at, 0, -1):
                     ways[way] = ways[way - 1]
-                ways[0] = line
-                if hit:
+                ways[0] = (there | sectors) << LINE_WIDTH | line
+                sectors &= ~there
+                if sectors == 0:
                     break
                 if level == 1:
                     missed += 1

@@ -117,7 +117,7 @@ class Demonstrator(wiring.Component):
             "uop": (uop_layout(image.config).size, [step.uop for step in image.steps]),
             "line": (bits(len(image.lines) + 1), [step.line for step in image.steps]),
             "row": (bits(len(image.values) + 1), [step.values for step in image.steps]),
-            "lines": (len(self.sm.lines.line), list(image.lines) or [0]),
+            "lines": (len(self.sm.lines.line) + len(self.sm.lines.sectors), list(image.lines) or [0]),
         }
         self._rom: dict[str, Numbers] = {
             name: Memory(shape=width, depth=len(init), init=init) for name, (width, init) in roms.items()
@@ -156,7 +156,7 @@ class Demonstrator(wiring.Component):
             sm.launch.payload.eq(image.launch),
             self.done.eq(taken & sm.launch.ready),
             fill.uop.eq(read_at(m, self._rom["uop"], self._step(fill.warp, position[fill.warp]))),
-            sm.lines.line.eq(
+            Cat(sm.lines.line, sm.lines.sectors).eq(
                 read_at(m, self._rom["lines"], (line + sm.lines.index)[: bits(len(image.lines) or 1)])
             ),
         ]

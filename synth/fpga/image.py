@@ -107,7 +107,7 @@ class Image:
     micro : per pc, as `MICRO` has it.
     steps : all executed uops, warp after warp.
     first : per warp slot, its first row of `steps`.
-    lines : memory lines, byte address / 128.
+    lines : memory lines, byte address / 128, each with the mask of its sectors touched above the number.
     values : rows of 32-bit words of all lanes, lane 0 lowest: the operands of a memory instruction in slot
         order, then what it, or a special register, gives.
     operands, given : words of either kind in a row.

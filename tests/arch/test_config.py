@@ -36,6 +36,7 @@ def shape(name: str) -> tuple[int, int, int, int, int]:
 def test_presets_are_those_of_the_papers() -> None:
     assert list(PRESETS) == [
         "turing",
+        "turing-accelsim",
         "pascal",
         "maxwell",
         "fermi",
@@ -44,6 +45,7 @@ def test_presets_are_those_of_the_papers() -> None:
         "tiny",
     ]
     assert shape("turing") == (4, 8, 2, 256, 2)
+    assert shape("turing-accelsim") == (4, 8, 2, 256, 8)
     assert shape("pascal") == (4, 8, 8, 64, 8)
     assert preset("pascal").sub_core.collector.allocation == "shared"
     assert shape("maxwell") == (1, 64, 16, 128, 16)
@@ -53,7 +55,7 @@ def test_presets_are_those_of_the_papers() -> None:
     assert shape("tiny")[:2] == (1, 8)
     assert preset("tiny").lanes == 4
     kilobytes = {name: preset(name).register_file_bytes // 1024 for name in PRESETS}
-    large = {"turing": 256, "pascal": 256, "maxwell": 256}
+    large = {"turing": 256, "turing-accelsim": 256, "pascal": 256, "maxwell": 256}
     assert kilobytes == large | {"fermi": 128, "fermi-gscalar": 128, "fermi-renaming": 128, "tiny": 8}
 
 
@@ -179,7 +181,8 @@ def test_wrong_overrides(override: str, message: str) -> None:
 
 def test_unknown_preset() -> None:
     with pytest.raises(
-        ValueError, match=r"Unknown preset 'turning'\. Did you mean turing\? Known: turing, pascal"
+        ValueError,
+        match=r"Unknown preset 'turning'\. Did you mean turing\? Known: turing, turing-accelsim, pascal",
     ):
         preset("turning")
 

@@ -89,12 +89,14 @@ def _two_level(machine: str, seed: int) -> None:
 
 def _tags(overrides: list[str], seed: int) -> None:
     l1 = _config(overrides).l1
-    test_l1.test_tags.hypothesis.inner_test(l1.sets, l1.ways, False, seed)
+    test_l1.test_tags.hypothesis.inner_test(l1.sets, l1.ways, l1.sectors, False, seed)
 
 
 def _mshrs(overrides: list[str], seed: int) -> None:
     config = _config(overrides)
-    test_l1.test_mshrs.hypothesis.inner_test(config.l1.mshrs, config.l1.merges, config.lsu.pending, seed)
+    test_l1.test_mshrs.hypothesis.inner_test(
+        config.l1.mshrs, config.l1.merges, config.lsu.pending, config.l1.sectors, seed
+    )
 
 
 BENCHES: dict[str, Any] = {

@@ -13,6 +13,7 @@ from tests.hdl.sm_bench import Streams, pack, run_golden
 from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
+from warpbank.arch.uop import LINE_MASK, LINE_WIDTH
 from warpbank.hdl.cta_dispatch import launch_layout
 from warpbank.hdl.layouts import uop_layout
 from warpbank.hdl.probe import event_ports
@@ -71,7 +72,9 @@ async def lockstep(overrides: list[str], kernel: str, seed: int, cycles: int) ->
                     handle(port.value).value = pack(uop.values[read(port.register) - uop.destination])
         if read(machine.lines.valid):
             uop = streams.uop(read(machine.lines.sub_core), read(machine.lines.warp), read(machine.lines.seq))
-            handle(machine.lines.line).value = uop.lines[read(machine.lines.index)]
+            touched = uop.lines[read(machine.lines.index)]
+            handle(machine.lines.line).value = touched & LINE_MASK
+            handle(machine.lines.sectors).value = touched >> LINE_WIDTH
         await Timer(1, "step")
         if cycle >= 0:
             found = sorted(

@@ -65,10 +65,10 @@ BY_OWN: dict[str, dict[str, SmConfig]] = {
 }
 #: Units whose bench takes a configuration, and the one they are tried with.
 BY_CONFIG: dict[str, list[str]] = {
-    "lsu": ["sub_cores=2"],
-    "l1_tags": [],
-    "mshrs": [],
-    "memory": [],
+    "lsu": ["sub_cores=2", "l1.sectors=4", "memory.l2_sectors=4"],
+    "l1_tags": ["l1.sectors=4"],
+    "mshrs": ["l1.sectors=4"],
+    "memory": ["memory.l2_sectors=4"],
     "barriers": ["sub_cores=2", "sub_core.warps=3"],
     "tag_row": ["sub_core.cache.registers=8", "sub_core.cache.replacement=lru"],
     "departing": [],

@@ -12,6 +12,7 @@ from tests.hdl.sub_core_bench import pack, uop_fields
 from warpbank.arch.events import Record
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
+from warpbank.arch.uop import LINE_MASK, LINE_WIDTH
 from warpbank.golden.execute.pipelines import Pipelines
 from warpbank.golden.result import Result
 from warpbank.golden.sm import Sm as GoldenSm
@@ -140,7 +141,9 @@ def lockstep(trace: Trace, config: SmConfig, *, scheme: str = "baseline", sm: Sm
         lines = dut.lines
         if ctx.get(lines.valid):
             uop = streams.uop(ctx.get(lines.sub_core), ctx.get(lines.warp), ctx.get(lines.seq))
-            ctx.set(lines.line, uop.lines[ctx.get(lines.index)])
+            touched = uop.lines[ctx.get(lines.index)]
+            ctx.set(lines.line, touched & LINE_MASK)
+            ctx.set(lines.sectors, touched >> LINE_WIDTH)
 
     def compare(ctx: Any, cycle: int) -> None:
         found = []

@@ -84,6 +84,7 @@ def test_random_machines(
     ("name", "overrides"),
     [
         *((name, ()) for name in ("turing", "pascal", "fermi", "fermi-gscalar", "fermi-renaming")),
+        ("turing-accelsim", ()),
         ("pascal", ("sub_core.collector.allocation=per_warp",)),
     ],
 )

@@ -16,6 +16,7 @@ from warpbank.studies.reproduce.kept import Kept
 from warpbank.synth.energy import energy, table
 
 KERNELS = ("vectoradd", "hotspot")
+WAITING = "warpbank.studies.waiting:Waiting"
 
 
 def test_two_kernels() -> None:
@@ -73,6 +74,21 @@ def test_two_kernels() -> None:
     results_kept = columns["fig16"]
     assert results_kept["Malekeh"] < 100
     assert 0 < results_kept["Malekeh, reused"] <= 100
+
+
+def test_walk_of_the_waiting_time() -> None:
+    """Quarters of a run's intervals have the means of what the run's events say."""
+    names = ["sthld-walk", "sthld-intervals"]
+    made = reproduce(PAPERS["malekeh"], ["hotspot"], "tiny", figures=names, experiments=False)
+    rows = {part.figure.name: part.rows["hotspot"] for part in made.comparisons}
+    overrides = ("sub_core.collector.sthld_interval=200",)
+    data = RunSpec("hotspot", "tiny", "malekeh", "turing", overrides, observer=WAITING).compute()
+    walk = [each["sthld"] for each in data["observed"]["intervals"]]
+    assert rows["sthld-intervals"][1] == data["cycles"] // 200
+    assert len(walk) == data["cycles"] // 200
+    assert rows["sthld-walk"][4] == max(walk) > 0
+    quarter = walk[: len(walk) // 4]
+    assert rows["sthld-walk"][0] == pytest.approx(sum(quarter) / len(quarter))
 
 
 def test_storage_is_as_published() -> None:

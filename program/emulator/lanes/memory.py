@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from warpbank.arch.uop import LINE_MASK, LINE_WIDTH
 from warpbank.program.emulator.jit import jit
 from warpbank.program.emulator.lanes.bits import f32, f64, i64, u32
 from warpbank.program.emulator.lanes.floating import flush, smaller
@@ -62,7 +63,11 @@ KIND = 1  # Space of each lane's access
 LINE = 2  # line number of each lane's first byte
 USED = 3  # distinct words seen, per bank
 WORDS = 4  # the words themselves: 32 rows, one per bank
-WORK_ROWS = 36
+SECTOR = 36  # sector of its line that each lane touches
+WORK_ROWS = 37
+
+_NUMBER = np.uint64(LINE_MASK)  # of a line, without the mask of its sectors
+_SECTORS = np.uint64(LINE_WIDTH)  # place of that mask
 
 
 @jit
@@ -118,6 +123,7 @@ def locate(code, pc, R, mask, w, B, G, S, T):
                 first, last = B[buffer, 0], B[buffer, 1]
             T[PLACE, i] = at - GLOBAL_BASE
             T[LINE, i] = at >> 7
+            T[SECTOR, i] = (at >> 5) & 3
         elif space == Space.SHARED:
             if at < 0 or at > G[G_SHARED_BYTES] - size:
                 return fault(S, OUT_OF_BOUNDS, i, at, space)
@@ -129,6 +135,7 @@ def locate(code, pc, R, mask, w, B, G, S, T):
             T[PLACE, i] = G[G_LOCAL_AT] + ((w * local_words + (at >> 2)) * 32 + i) * 4 + (at & 3)
             warp = G[G_FIRST_WARP] + S[CTA_WORD] * G[G_WARPS] + w
             T[LINE, i] = LOCAL_LINES + warp * local_words + (at >> 2)
+            T[SECTOR, i] = i >> 3  # a word of eight lanes
         else:
             if code[pc, OP] != Op.LD:
                 return fault(S, BAD_SPACE, i, at, space)
@@ -294,21 +301,24 @@ def memory(code, pc, R, mask, w, M8, M32, B, G, S, T):
 
 @jit
 def lines_touched(size, mask, T, lines, at):
-    """Append the distinct lines of global and local lanes in order of first touch; returns how many."""
+    """Append the distinct lines of global and local lanes in order of first touch, each with the mask of the
+    sectors touched; returns how many. An access is aligned, so it lies in one sector."""
     count = np.int64(0)
     for i in range(32):
         if (mask >> i) & 1 == 0 or (T[KIND, i] != Space.GLOBAL and T[KIND, i] != Space.LOCAL):
             continue
         words = max(size >> 2, np.int64(1)) if T[KIND, i] == Space.LOCAL else np.int64(1)
+        touched = np.uint64(1) << (_SECTORS + np.uint64(T[SECTOR, i]))
         for k in range(words):
             line = np.uint64(T[LINE, i] + k)
             known = False
             for j in range(at + count - 1, at - 1, -1):
-                if lines[j] == line:
+                if lines[j] & _NUMBER == line:
+                    lines[j] |= touched
                     known = True
                     break
             if not known:
-                lines[at + count] = line
+                lines[at + count] = line | touched
                 count += 1
     return count
 

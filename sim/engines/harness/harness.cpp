@@ -156,9 +156,12 @@ private:
         EACH_IMMEDIATE(model, IMMEDIATE)
 #undef IMMEDIATE
         // What the load/store unit reports of a line depends on the answer within the cycle.
-#define LINE(valid, core, warp, seq, index, to) \
+#define LINE(valid, core, warp, seq, index, to, sectors) \
     if (valid) { \
-        line(int(core), int(warp), uint32_t(seq), uint32_t(index), to); \
+        uint64_t touched = 0; \
+        line(int(core), int(warp), uint32_t(seq), uint32_t(index), touched); \
+        to = touched & ((uint64_t(1) << 57) - 1); \
+        sectors = touched >> 57; \
         model.eval(); \
     }
         EACH_LINE(model, LINE)
@@ -205,7 +208,7 @@ private:
         std::memcpy(to, setup_.values + (uop.value + index) * 32, 4 * LANES);
     }
 
-    // The memory line that the load/store unit looks up.
+    // The memory line that the load/store unit looks up: its number, and above 57 bits the sectors touched.
     void line(int core, int warp, uint32_t seq, uint32_t index, uint64_t& to) {
         if (!streams_.holds(core, warp)) return fail("a line of a warp that is not there is looked up");
         const Dynamic& uop = streams_.uop(core, warp, seq);

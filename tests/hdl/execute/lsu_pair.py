@@ -12,11 +12,12 @@ from amaranth.sim import Simulator
 
 from warpbank.arch.events import Record
 from warpbank.arch.parameters import SmConfig
-from warpbank.arch.uop import Memory
+from warpbank.arch.uop import LINE_MASK, LINE_WIDTH, Memory
 from warpbank.golden.execute.lsu import Lsu as GoldenLsu
 from warpbank.golden.probe import Probe
 from warpbank.hdl.execute.lsu import Lsu
 from warpbank.hdl.probe import event_ports
+from warpbank.program.trace.builder import of_line
 
 #: What the unit does, with how often a random stimulus does it.
 MIX = {
@@ -58,7 +59,9 @@ def random_stimulus(
             if rng.random() < rate:
                 kind = rng.choices(kinds, weights)[0]
                 count = rng.randint(1, min(lines, spread))
-                where = [high + line for line in rng.sample(range(spread), count)]
+                where = [
+                    of_line(high + line, rng.randint(1, 15)) for line in rng.sample(range(spread), count)
+                ]
                 stimulus.uops[cycle, core] = SimpleNamespace(
                     sub_core=core,
                     warp=rng.randrange(config.sub_core.warps),
@@ -140,7 +143,9 @@ def run_rtl(config: SmConfig, stimulus: Stimulus, unit: Lsu | None = None) -> li
                 number, seq = ctx.get(dut.lines.sub_core), ctx.get(dut.lines.seq)
                 uop = stimulus.uops[seq, number]
                 assert uop.warp == ctx.get(dut.lines.warp)
-                ctx.set(dut.lines.line, uop.lines[ctx.get(dut.lines.index)])
+                touched = uop.lines[ctx.get(dut.lines.index)]
+                ctx.set(dut.lines.line, touched & LINE_MASK)
+                ctx.set(dut.lines.sectors, touched >> LINE_WIDTH)
             else:
                 ctx.set(dut.lines.line, 0)
             for port in ports:

@@ -10,6 +10,7 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from warpbank.golden.execute.l1 import Missing
 from warpbank.golden.execute.l1 import Mshrs as GoldenMshrs
 from warpbank.golden.execute.l1 import Tags as GoldenTags
 from warpbank.hdl.execute.l1 import Mshrs, Tags
@@ -26,13 +27,14 @@ def simulate(dut: Any, bench: Any) -> None:
 @given(
     sets=st.sampled_from((1, 2, 4, 16)),
     ways=st.integers(1, 8),
+    sectors=st.sampled_from((1, 2, 4)),
     ahead=st.booleans(),
     seed=st.integers(0, 1 << 20),
 )
-def test_tags(sets: int, ways: int, ahead: bool, seed: int) -> None:
+def test_tags(sets: int, ways: int, sectors: int, ahead: bool, seed: int) -> None:
     rng = random.Random(seed)
     golden = GoldenTags(sets, ways)
-    dut = Tags(sets, ways, ahead=ahead, clearable=not ahead)
+    dut = Tags(sets, ways, sectors, ahead=ahead, clearable=not ahead)
     lines = [rng.getrandbits(57) & ~(sets * 4 - 1) | rng.randrange(sets) for _ in range(sets * ways + 2)]
 
     async def bench(ctx: Any) -> None:
@@ -42,20 +44,22 @@ def test_tags(sets: int, ways: int, ahead: bool, seed: int) -> None:
             ctx.set(dut.next_valid, 1)
             await ctx.tick()
         for _ in range(150):
+            wanted = rng.randrange(1, 1 << sectors)
             ctx.set(dut.line, line)
-            known = line in golden._sets[line & (sets - 1)]
-            assert ctx.get(dut.hit) == known
+            ctx.set(dut.sectors, wanted)
+            missing = wanted & ~golden.there(line)
+            assert (ctx.get(dut.hit), ctx.get(dut.missing)) == (not missing, missing)
             kind = rng.choice(("touch", "touch", "remove" if rng.random() < 0.3 else "insert", "clear", ""))
             kind = {
-                "insert": "touch" if known else "insert",
+                "insert": "insert" if missing else "touch",
                 "clear": "clear" if not ahead and rng.random() < 0.1 else "",
             }.get(kind, kind)
             for name in ("touch", "insert", "remove", *(() if ahead else ("clear",))):
                 ctx.set(getattr(dut, name), name == kind)
             if kind == "touch":
-                golden.hit(line)
+                golden.hit(line, wanted)
             elif kind == "insert":
-                golden.insert(line)
+                golden.insert(line, wanted)
             elif kind == "remove":
                 golden.remove(line)
             elif kind == "clear":
@@ -74,36 +78,45 @@ def test_tags(sets: int, ways: int, ahead: bool, seed: int) -> None:
     entries=st.integers(1, 6),
     merges=st.integers(1, 5),
     slots=st.integers(1, 12),
+    sectors=st.sampled_from((1, 2, 4)),
     seed=st.integers(0, 1 << 20),
 )
-def test_mshrs(entries: int, merges: int, slots: int, seed: int) -> None:
+def test_mshrs(entries: int, merges: int, slots: int, sectors: int, seed: int) -> None:
     rng = random.Random(seed)
-    golden: Any = GoldenMshrs(entries, merges)
-    dut = Mshrs(entries, merges, slots)
-    at: dict[int, int] = {}  # line -> entry
+    golden = GoldenMshrs(entries, merges)
+    dut = Mshrs(entries, merges, slots, sectors)
+    at: dict[int, Missing] = {}  # entry -> request
 
     async def bench(ctx: Any) -> None:
         for _ in range(200):
-            line = rng.randrange(2 * entries + 1) << 50
+            line, wanted = rng.randrange(2 * entries + 1) << 50, rng.randrange(1, 1 << sectors)
             ctx.set(dut.line, line)
-            pending = golden.pending(line)
-            assert (ctx.get(dut.pending), ctx.get(dut.full)) == (pending, golden.full)
+            ctx.set(dut.sectors, wanted)
+            pending = golden.find(line, wanted)
+            coming = golden.coming(line)
+            assert (ctx.get(dut.pending), ctx.get(dut.full)) == (pending is not None, golden.full)
             ctx.set(dut.fill, 0)
             ctx.set(dut.wait, 0)
-            if pending:
-                assert ctx.get(dut.can_merge) == golden.can_merge(line)
-                assert ctx.get(dut.entry) == at[line]
-            if golden._waiting and rng.random() < 0.2:
-                gone = rng.choice(list(golden._waiting))
+            entry = ctx.get(dut.entry)
+            if pending is not None:
+                assert ctx.get(dut.can_merge) == golden.can_merge(pending)
+                assert at[entry] is pending
+                assert ctx.get(dut.left) == wanted & ~pending.sectors
+            else:
+                assert (ctx.get(dut.asks), ctx.get(dut.left)) == (wanted & ~coming, wanted & coming)
+            if at and rng.random() < 0.2:
+                number = rng.choice(list(at))
+                gone = at.pop(number)
                 ctx.set(dut.fill, 1)
-                ctx.set(dut.fill_entry, at.pop(gone))
-                assert ctx.get(dut.fill_line) == gone
+                ctx.set(dut.fill_entry, number)
+                assert (ctx.get(dut.fill_line), ctx.get(dut.fill_sectors)) == (gone.line, gone.sectors)
                 assert list(ctx.get(dut.waiters))[: ctx.get(dut.waiting)] == golden.fill(gone)
-            elif golden.can_merge(line) if pending else not golden.full:
-                slot = rng.randrange(slots)
-                at[line] = ctx.get(dut.entry)
-                assert len(set(at.values())) == len(at), "an entry in use was given away"
-                golden.wait(line, slot)
+            elif golden.can_merge(pending) if pending is not None else not golden.full:
+                slot: Any = rng.randrange(slots)
+                if pending is None:
+                    assert entry not in at, "an entry in use was given away"
+                    pending = at[entry] = golden.ask(line, wanted & ~coming)
+                pending.waiting.append(slot)
                 ctx.set(dut.wait, 1)
                 ctx.set(dut.slot, slot)
             await ctx.tick()
@@ -120,9 +133,11 @@ def test_mshrs(entries: int, merges: int, slots: int, seed: int) -> None:
         ),
         (lambda: Tags(0, 1), r"Tags\.sets must be at least 1, not 0\."),
         (lambda: Tags(4, 0), r"Tags\.ways must be at least 1, not 0\."),
+        (lambda: Tags(4, 1, 0), r"Tags\.sectors must be at least 1, not 0\."),
         (lambda: Mshrs(0, 1, 1), r"Mshrs\.entries must be at least 1, not 0\."),
         (lambda: Mshrs(1, 0, 1), r"Mshrs\.merges must be at least 1, not 0\."),
         (lambda: Mshrs(1, 1, 0), r"Mshrs\.slots must be at least 1, not 0\."),
+        (lambda: Mshrs(1, 1, 1, 0), r"Mshrs\.sectors must be at least 1, not 0\."),
     ],
 )
 def test_sizes_are_checked(make: Any, message: str) -> None:

@@ -41,6 +41,8 @@ TIGHT = (
     "memory.l2_sets=1",
     "memory.l2_ways=1",
 )
+#: Lines in sectors.
+SECTORED = ("l1.sectors=4", "memory.l2_sectors=4")
 
 
 @st.composite
@@ -61,6 +63,8 @@ def machines(draw: st.DrawFn) -> SmConfig:
         f"memory.dram_latency={draw(st.integers(1, 25))}",
         f"memory.l2_ways={draw(st.integers(1, 3))}",
         f"memory.l2_sets={draw(st.sampled_from((1, 2, 16)))}",
+        f"l1.sectors={draw(st.sampled_from((1, 4)))}",
+        f"memory.l2_sectors={draw(st.sampled_from((1, 4)))}",
     ]
     return with_overrides(preset("tiny"), overrides)
 
@@ -98,7 +102,18 @@ def test_many_random_uops(config: SmConfig, seed: int, spread: int, lines: int, 
 
 
 @pytest.mark.parametrize(
-    "overrides", [(), FAST, TIGHT, (*FAST, *TIGHT), ("l1.latency=60", "l1.mshrs=6", "lsu.pending=20")]
+    "overrides",
+    [
+        (),
+        FAST,
+        TIGHT,
+        (*FAST, *TIGHT),
+        ("l1.latency=60", "l1.mshrs=6", "lsu.pending=20"),
+        SECTORED,
+        (*SECTORED, *FAST),
+        (*SECTORED, *TIGHT),
+        (*SECTORED, "l1.mshrs=12", "l1.sets=1", "memory.dram_interval=7", "memory.l2_interval=6"),
+    ],
 )
 @pytest.mark.parametrize("rate", [0.05, 0.6])
 def test_corners(overrides: tuple[str, ...], rate: float) -> None:
@@ -128,8 +143,8 @@ MUTANTS = {
     ),
     "one merge too few": (
         "Mshrs",
-        lambda entries, merges, slots: wrapped(
-            Mshrs(entries, merges, slots),
+        lambda entries, merges, *rest: wrapped(
+            Mshrs(entries, merges, *rest),
             can_merge=lambda value, ports: value & (ports.waiting != merges - 1),
         ),
     ),
@@ -154,4 +169,33 @@ def test_mutants_are_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None
     place, made = MUTANTS[name]
     monkeypatch.setattr(unit, place, made)
     config = with_overrides(preset("tiny"), ["l1.merges=3", "l1.latency=30", "l1.sets=2"])
+    assert any(compare(config, seed, 500, 10, 4, 0.4, Lsu(config, probe=True)) for seed in range(3))
+
+
+SECTOR_MUTANTS = {
+    "a line that is there counts as whole": (
+        "Tags",
+        lambda *a, **k: wrapped(Tags(*a, **k), hit=lambda value, ports: (~ports.missing).any()),
+    ),
+    "the rest of a line is forgotten": ("Mshrs", lambda *a: wrapped(Mshrs(*a), left=lambda value, _: 0)),
+    "a sector that is on its way is asked for again": (
+        "Mshrs",
+        lambda *a: wrapped(Mshrs(*a), asks=lambda value, ports: ports.sectors),
+    ),
+    "a request brings its lowest sector only": (
+        "Mshrs",
+        lambda *a: wrapped(Mshrs(*a), fill_sectors=lambda value, _: value & -value),
+    ),
+    "memory moves whole lines": (
+        "Memory",
+        lambda *a, **k: wrapped(Memory(*a, **k), sectors=lambda value, _: 15),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SECTOR_MUTANTS)
+def test_mutants_of_sectors_are_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, made = SECTOR_MUTANTS[name]
+    monkeypatch.setattr(unit, place, made)
+    config = with_overrides(preset("tiny"), [*SECTORED, "l1.mshrs=6", "l1.sets=2"])
     assert any(compare(config, seed, 500, 10, 4, 0.4, Lsu(config, probe=True)) for seed in range(3))

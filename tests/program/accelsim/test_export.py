@@ -10,7 +10,7 @@ import pytest
 
 from warpbank import workloads
 from warpbank.arch.config import preset
-from warpbank.arch.uop import Memory
+from warpbank.arch.uop import LINE_MASK, Memory
 from warpbank.program.accelsim import read_accelsim, write_accelsim
 from warpbank.program.accelsim.addresses import LOCAL_LINES
 from warpbank.program.errors import TraceError
@@ -48,8 +48,8 @@ def _same(trace: Trace, again: Trace) -> None:
         for name in ("mask", "line_count", "passes", "memory", "flags", "barrier"):
             assert np.array_equal(rows[name], found[name]), name
         for row, copy in zip(rows, found, strict=True):
-            lines = trace.lines[row["line"] : row["line"] + row["line_count"]]
-            others = again.lines[copy["line"] : copy["line"] + copy["line_count"]]
+            lines = trace.lines[row["line"] : row["line"] + row["line_count"]] & np.uint64(LINE_MASK)
+            others = again.lines[copy["line"] : copy["line"] + copy["line_count"]] & np.uint64(LINE_MASK)
             if row["memory"] in (Memory.LOAD_LOCAL, Memory.STORE_LOCAL):  # each has its own place for it
                 lines, others = lines % LOCAL_LINES, others % LOCAL_LINES
             assert np.array_equal(lines, others)

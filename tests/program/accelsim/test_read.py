@@ -15,12 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.program.accelsim.writer import Line, traceg
-from warpbank.arch.uop import Control, Memory, Unit
+from warpbank.arch.uop import LINE_MASK, LINE_WIDTH, SECTORS, Control, Memory, Unit
 from warpbank.program.accelsim import read_accelsim
 from warpbank.program.accelsim.addresses import global_lines, local_lines, shared_passes
 from warpbank.program.accelsim.lines import Executed, Reader
 from warpbank.program.accelsim.sass import group, meaning
 from warpbank.program.errors import WarpbankError
+from warpbank.program.trace.builder import of_line
 from warpbank.program.trace.schema import FLAG_ARRIVE, FLAG_LAST, FLAG_WAIT, Trace
 
 EXIT = Line(0xF0, "EXIT")
@@ -75,7 +76,7 @@ def test_every_version_and_mode(version: int, mode: int, line_info: bool, tmp_pa
     assert trace.warps["length"].tolist() == [4] * 4
     assert trace.launches["ctas"].tolist() == [2]
     assert trace.launches["registers"].tolist() == [16]
-    assert trace.lines.tolist() == [0x7000_1000 // 128] * 8
+    assert trace.lines.tolist() == [of_line(0x7000_1000 // 128)] * 8
     assert trace.text[:2] == ["LDG.E.SYS R4, R2", "FADD R5, R4, R4"]
     assert trace.ptx_line.tolist() == [17 * line_info] * 4
     assert trace.dynamic["flags"].tolist() == [0, 0, 0, FLAG_LAST] * 4
@@ -239,17 +240,27 @@ def test_barriers_and_the_end_of_a_warp(tmp_path: Path) -> None:
 @given(st.lists(st.integers(0, 1 << 14), min_size=1, max_size=32), st.sampled_from((1, 2, 4, 8, 16)))
 def test_lines_and_passes(addresses: list[int], size: int) -> None:
     addresses = [address // size * size for address in addresses]
-    expected = {byte // 128 for address in addresses for byte in range(address, address + size)}
-    assert set(global_lines(addresses, size)) == expected
-    assert len(local_lines(addresses, size, 3)) == len(
-        {byte // 4 for a in addresses for byte in range(a, a + size)}
-    )
+    expected = {byte // 32 for address in addresses for byte in range(address, address + size)}
+    assert _sectors(global_lines(addresses, size)) == expected
     lanes = list(enumerate(addresses))
+    local = {(byte // 4, lane // 8) for lane, a in lanes for byte in range(a, a + size)}
+    assert len(local_lines(lanes, size, 3)) == len({word for word, _ in local})
+    assert len(_sectors(local_lines(lanes, size, 3))) == len(local)
     passes = shared_passes(lanes, size, False)
     assert passes <= shared_passes(lanes, size, True)
     if size == 4:
         words = {address // 4 for address in addresses}
         assert passes == np.bincount([word % 32 for word in words]).max()
+
+
+def _sectors(lines: list[int]) -> set[int]:
+    """Numbers of the sectors that lines of a trace name: byte address / 32."""
+    return {
+        (line & LINE_MASK) * SECTORS + place
+        for line in lines
+        for place in range(SECTORS)
+        if line >> LINE_WIDTH + place & 1
+    }
 
 
 def test_groups_of_registers() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.program.emulator.harness import PARAMETERS, kernel, run
-from warpbank.arch.uop import Memory
+from warpbank.arch.uop import LINE_WIDTH, WHOLE_LINE, Memory
 from warpbank.program.errors import ExecutionError
 from warpbank.program.isa import (
     CONST_WINDOW,
@@ -29,6 +29,7 @@ from warpbank.program.isa import (
     Space,
     Sreg,
 )
+from warpbank.program.trace.builder import of_line
 
 POINTER = Const(PARAMETERS, 2)
 LANE = Instr(Op.S2R, dst=Reg(0), aux=Sreg.LANEID)
@@ -201,7 +202,11 @@ def test_lines_in_order_of_first_touch(places: list[int]) -> None:
     assert done.trace is not None
     row = done.trace.dynamic[3]
     found = done.trace.lines[row["line"] : row["line"] + row["line_count"]].tolist()
-    assert found == list(dict.fromkeys((base + 32 * p) // 128 for p in places))
+    touched: dict[int, int] = {}
+    for place in places:
+        sector = (base + 32 * place) // 32
+        touched[sector // 4] = touched.get(sector // 4, 0) | 1 << sector % 4
+    assert found == [of_line(line, sectors) for line, sectors in touched.items()]
 
 
 def test_local_memory_is_interleaved_and_private() -> None:
@@ -220,6 +225,7 @@ def test_local_memory_is_interleaved_and_private() -> None:
     local = t.dynamic[t.dynamic["memory"] == Memory.STORE_LOCAL]
     lines = [int(t.lines[row["line"]]) for row in local]
     assert len(set(lines)) == 4
+    assert all(line >> LINE_WIDTH == WHOLE_LINE for line in lines), "a word of all lanes is a line"
     assert set(local["line_count"].tolist()) == {1}
 
 

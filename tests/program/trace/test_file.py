@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.program.emulator.harness import PARAMETERS, kernel, run
+from warpbank.arch.uop import LINE_MASK
 from warpbank.program.errors import WarpbankError
 from warpbank.program.isa import Block, Const, DType, Imm, Instr, Op, Reg, Sreg
 from warpbank.program.trace.file import read_trace, write_trace
@@ -165,6 +166,8 @@ def test_arrays_that_do_not_belong_together(tmp_path: Path) -> None:
         ("dynamic", trace.dynamic[:3], "a warp"),
         ("values", trace.values[:1], "a value"),
         ("lines", trace.lines[:0], "a line"),
+        ("lines", trace.lines & np.uint64(LINE_MASK), "none of its sectors"),
+        ("lines", trace.lines | np.uint64(1 << 61), "a fifth"),
         ("code", trace.code[:1], "length"),
         ("values", trace.values.astype(np.int64), "layout"),
     ):

@@ -11,6 +11,7 @@ from tests.sim.sampling.jobs import looping, waves
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
+from warpbank.program.trace.builder import of_line
 from warpbank.sim.sampling.plan import plan, resident
 from warpbank.sim.sampling.settings import Settings
 
@@ -78,7 +79,7 @@ def test_what_is_left_out_warms_the_caches() -> None:
     assert sorted(part.warm) == [0, *jumps]
     assert part.warm[0].lines == []
     for row in jumps:
-        assert 64 + ctas[row] - 1 in part.warm[row].lines
+        assert of_line(64 + ctas[row] - 1) in part.warm[row].lines
 
 
 @pytest.mark.parametrize("scheme", ["baseline", "bow-wr", "malekeh", "gscalar"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
@@ -13,11 +14,12 @@ from warpbank.studies.reproduce.paper import Figure, Paper, Results
 from warpbank.synth.energy import energy, table
 
 _PRESET = "turing"
-_OBSERVER = "warpbank.studies.reproduce.kept:Kept"
 #: Fixed waiting times of Fig. 7, in cycles.
 _STHLDS = (0, 1, 2, 4, 8, 16)
 #: Cycles of an interval that our short runs have several of; the paper has 10 000.
 _SHORT = 1000
+#: Cycles of an interval that every kernel lasts fifty of at `small`.
+_FINE = 200
 #: BOW as section VI-B sizes it: eight registers for each of three uops.
 _BOW = ("sub_core.collector.window=3", "sub_core.collector.boc_entries=24")
 _MIX = (
@@ -42,10 +44,13 @@ _SCHEMES: dict[str, tuple[str, tuple[str, ...]]] = {
     "STHLD 0": ("malekeh", ("sub_core.collector.sthld=0",)),
     "GTO and LRU": ("ccu-lru-gto", ()),
     "own unit kept": ("ccu-lru-own", ()),
+    f"interval {_FINE}": ("malekeh", (f"sub_core.collector.sthld_interval={_FINE}",)),
 }
 _COMPARED = ("Malekeh", f"interval {_SHORT}", "Malekeh_PR", "BOW")
 #: Malekeh with each waiting time.
-_WAITING = ("STHLD 0", "Malekeh", f"interval {_SHORT}")
+_WAITING = ("STHLD 0", "Malekeh", f"interval {_SHORT}", f"interval {_FINE}")
+#: Parts of a run by whose means the walk of the waiting time is shown.
+_PARTS = ("first quarter", "second quarter", "third quarter", "last quarter")
 #: Pairs that section VI-B compares: column, scheme, and what it is compared with.
 _PAIRS = (("BOW over Malekeh", "BOW", "Malekeh"), ("Malekeh_PR over BOW", "Malekeh_PR", "BOW"))
 #: Fig. 2, monolithic: one scheduler over warps, banks and collectors of four sub-cores, units as fast as
@@ -81,6 +86,11 @@ _COUNTED = (
 )
 #: Schemes of Fig. 16, which need to know what becomes of what they keep.
 _KEEPERS = ("Malekeh", "BOW")
+#: What watches a run, by the name of its column.
+_OBSERVERS = {
+    **dict.fromkeys(_KEEPERS, "warpbank.studies.reproduce.kept:Kept"),
+    f"interval {_FINE}": "warpbank.studies.waiting:Waiting",
+}
 
 
 def _base(kernel: str, size: str) -> RunSpec:
@@ -89,7 +99,7 @@ def _base(kernel: str, size: str) -> RunSpec:
 
 def _run(name: str, kernel: str, size: str) -> RunSpec:
     scheme, overrides = _SCHEMES[name]
-    return RunSpec(kernel, size, scheme, _PRESET, overrides, observer=_OBSERVER if name in _KEEPERS else "")
+    return RunSpec(kernel, size, scheme, _PRESET, overrides, observer=_OBSERVERS.get(name, ""))
 
 
 def _runs(*names: str) -> Callable[[str, str], list[Task]]:
@@ -181,6 +191,27 @@ def _fig7_ipc_row(kernel: str, size: str, results: Results) -> tuple[float, ...]
 
 def _fig7_hits_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
     return tuple(hit_ratio(results[_fixed(kernel, size, sthld)]) for sthld in _STHLDS)
+
+
+# --- Fig. 8: the walk of the adaptive waiting time.
+
+
+def _walk_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    """Mean waiting time in each quarter of the run's intervals, and the greatest."""
+    walk = [
+        each["sthld"] for each in results[_run(f"interval {_FINE}", kernel, size)]["observed"]["intervals"]
+    ]
+    bounds = [len(walk) * part // len(_PARTS) for part in range(len(_PARTS) + 1)]
+    parts = [walk[begin:end] for begin, end in pairwise(bounds)]
+    return (*(sum(part) / len(part) if part else 0.0 for part in parts), float(max(walk, default=0)))
+
+
+def _intervals_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
+    """Whole intervals that the run lasts, of the paper's length and of ours."""
+    names = ("Malekeh", f"interval {_FINE}")
+    lengths = (preset(_PRESET).sub_core.collector.sthld_interval, _FINE)
+    runs = (results[_run(name, kernel, size)] for name in names)
+    return tuple(float(run["cycles"] // length) for run, length in zip(runs, lengths, strict=True))
 
 
 # --- Fig. 12 to 17: schemes compared.
@@ -343,6 +374,29 @@ MALEKEH = Paper(
             _fig7_hits_row,
             f"The paper shows three applications and no mean; {_MIX}.",
             shape="lines",
+        ),
+        Figure(
+            "sthld-intervals",
+            "Section IV-B3: intervals of the adaptive waiting time that a run lasts",
+            "intervals",
+            ("of 10 000 cycles, the paper's", f"of {_FINE} cycles, ours"),
+            lambda kernel, size: [_run(name, kernel, size) for name in ("Malekeh", f"interval {_FINE}")],
+            _intervals_row,
+            "The paper's applications run long enough for its interval; ours, one machine's share of one, "
+            "do not.",
+            digits=0,
+        ),
+        Figure(
+            "sthld-walk",
+            f"Fig. 8: waiting time over a run, intervals of {_FINE} cycles",
+            "cycles",
+            (*_PARTS, "greatest"),
+            lambda kernel, size: [_run(f"interval {_FINE}", kernel, size)],
+            _walk_row,
+            f"The paper draws the machine's states and prints no walk. An interval of {_FINE} cycles is "
+            "ours, so that every kernel lasts many.",
+            shape="lines",
+            beside=("greatest",),
         ),
         Figure(
             "fig10",
