@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from warpbank.golden.mapping.table import TABLE_BANKS
-from warpbank.golden.round_robin import first_from
 
 
 class Release:
@@ -36,6 +35,7 @@ class Release:
         self._marks = [0] * warps
         self._saved = [0] * warps
         self._gone = [0] * warps
+        self._touched: list[int] = []  # warps of the three, in this cycle
         self._reads: list[tuple[int, int]] = []
         self._writes: list[tuple[int, int]] = []
         self._issued: list[tuple[int, tuple[int, ...], int]] = []
@@ -61,6 +61,7 @@ class Release:
         self._issued.append((warp, sources, writes))
         self._marks[warp] |= dead
         self._saved[warp] |= writes
+        self._touched.append(warp)
 
     def read(self, warp: int, register: int) -> None:
         """An operand was read."""
@@ -73,6 +74,7 @@ class Release:
     def end(self, warp: int, mapped: int) -> None:
         """The warp has drained; `mapped`: its registers that have a physical one."""
         self._marks[warp] |= mapped
+        self._touched.append(warp)
         self.ended |= 1 << warp
 
     def released(self) -> list[tuple[int, int]]:
@@ -82,6 +84,7 @@ class Release:
         warp, registers = self.choice
         registers &= ~self._saved[warp]
         self._gone[warp] = registers
+        self._touched.append(warp)
         return [(warp, register) for register in range(registers.bit_length()) if registers >> register & 1]
 
     def edge(self, mapped: list[int]) -> None:
@@ -98,11 +101,12 @@ class Release:
             readers = self._readers[warp]
             for register in sources:
                 readers[register] = readers.get(register, 0) + 1
-        for warp in range(self._warps):
+        for warp in self._touched:
             self.dying[warp] = (self.dying[warp] | self._marks[warp]) & ~self._saved[warp] & ~self._gone[warp]
             self._marks[warp] = self._saved[warp] = self._gone[warp] = 0
             if self.ended >> warp & 1 and not mapped[warp]:
                 self.ended &= ~(1 << warp)
+        self._touched.clear()
         self._reads.clear()
         self._writes.clear()
         self._issued.clear()
@@ -112,18 +116,22 @@ class Release:
 
     def _choose(self) -> None:
         """Registers that are released in the next cycle."""
-        waiting = [dying & ~writing for dying, writing in zip(self.dying, self._writing, strict=True)]
-        warps = sum(1 << warp for warp, mask in enumerate(waiting) if mask)
-        if not warps:
-            self.choice = None
-            return
-        warp = first_from(warps, self._pointer)
+        self.choice = None
+        for ahead in range(self._warps):
+            warp = (self._pointer + ahead) % self._warps
+            waiting = self.dying[warp] & ~self._writing[warp]
+            if waiting:
+                self.choice = warp, self._free(warp, waiting)
+                break
+
+    def _free(self, warp: int, waiting: int) -> int:
+        """Of the registers that could be released, the lowest of each bank, unless somebody needs it."""
         chosen = 0
         for bank in range(TABLE_BANKS):
-            register = first_in_bank(waiting[warp], bank)
+            register = first_in_bank(waiting, bank)
             if register is not None and not self._in_use(warp, register):
                 chosen |= 1 << register
-        self.choice = warp, chosen
+        return chosen
 
     def _in_use(self, warp: int, register: int) -> bool:
         """Test whether anybody but its writer still needs the physical register of a dying one."""

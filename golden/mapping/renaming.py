@@ -99,16 +99,13 @@ class Renaming(Mapping):
 
     def missing(self, uop: TraceUop) -> int:
         """Mask of the destinations of a uop that have no physical register, the first one lowest."""
-        return sum(1 << register - uop.destination for register in self.new(uop))
+        have = self.table.mapped[uop.warp] | self.exempt.mask
+        return ((1 << uop.count) - 1) & ~(have >> uop.destination)
 
     def new(self, uop: TraceUop) -> list[int]:
         """Destinations of a uop that need a physical register."""
-        have = self.table.mapped[uop.warp] | self.exempt.mask
-        return [
-            register
-            for register in range(uop.destination, uop.destination + uop.count)
-            if not have >> register & 1
-        ]
+        missing = self.missing(uop)
+        return [uop.destination + place for place in range(uop.count) if missing >> place & 1]
 
     def short(self, first: list[TraceUop | None], here: int) -> int:
         """Mask of the warps whose first uop cannot issue: there is no physical register for its result, or
@@ -119,7 +116,7 @@ class Renaming(Mapping):
         mask = self.release.ended
         for warp, uop in enumerate(first):
             if uop is not None and uop.count:
-                count = len(self.new(uop))
+                count = self.missing(uop).bit_count()
                 if count and count + (0 if warp == served else floor) > free:
                     mask |= 1 << warp
         return mask

@@ -58,12 +58,17 @@ class BdiCompressor:
 
     def kind(self, value: Value, mask: int) -> Delta:
         """Packing of the lanes of `mask`."""
-        active = _differences(value)[lane_select(mask, self._lanes)]
         if not mask & 1:
             return Delta.RAW
-        if not active.any():
+        active = _differences(value)[lane_select(mask, self._lanes)]
+        low, high = int(active.min()), int(active.max())
+        if not (low or high):
             return Delta.NONE
-        return next((delta for delta in (Delta.BYTE, Delta.HALF) if _fits(active, delta.width)), Delta.RAW)
+        for delta in (Delta.BYTE, Delta.HALF):
+            limit = 1 << (delta.width - 1)
+            if -limit <= low and high < limit:  # all are signed numbers of so many bits
+                return delta
+        return Delta.RAW
 
     def pack(self, value: Value, kind: Delta) -> int:
         """The packed bits: the base lowest, then lane 0's difference, lane 1's, ..."""
@@ -76,12 +81,6 @@ class BdiCompressor:
 def _differences(value: Value) -> np.ndarray:
     """Signed differences of the lanes from lane 0."""
     return (value - value[0]).view(np.int32)
-
-
-def _fits(differences: np.ndarray, width: int) -> bool:
-    """Test whether all differences are signed numbers of `width` bits."""
-    limit = 1 << (width - 1)
-    return bool((differences >= -limit).all() and (differences < limit).all())
 
 
 class BdiDecompressor:
