@@ -23,6 +23,7 @@ NAMES = {*SCHEMES, *(name for units in UNITS.values() for name in units)}
 OTHERWISE = {
     ("arch/counters.py", "plain"): "field of an event: arrays that plain banks would activate",
     ("arch/events.py", "plain"): "field of an event: arrays that plain banks would activate",
+    ("arch/presets.py", "lrr"): "scheduler that a published machine has, whatever the scheme",
     ("hdl/hierarchy/link.py", "plain"): "field of a transfer: its value is kept as it is",
     ("synth/flow.py", "plain"): "way of reading a netlist: without inverted outputs",
     ("warpbank/studies/gating/compare.py", "renaming"): "key of a result: the run with renaming",
@@ -61,7 +62,8 @@ def test_every_exception_is_used() -> None:
 
 def test_names_are_found() -> None:
     """The registry itself names every scheme; and a scheme string names its rows."""
-    assert set(SCHEMES) <= _named(_tree(ROOT / "arch" / "schemes.py"))
+    files = (ROOT / "arch" / "schemes").glob("*.py")
+    assert set(SCHEMES) <= set().union(*(_named(_tree(file)) for file in files))
     assert _named(ast.parse('x = scheme.name == "gscalar+bow" or "two_level"')) == {
         "gscalar",
         "bow",
