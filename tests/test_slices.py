@@ -150,7 +150,7 @@ def test_a_run_names_one_slice(arguments: list[str], capsys: pytest.CaptureFixtu
 
 def test_a_run_without_time_names_what_it_leaves_out() -> None:
     one = f"{Path(__file__).relative_to(slices.ROOT)}::test_a_test_without_a_duration_counts_as_its_file"
-    two_hours = "tests/formal/test_ltrf.py::test_no_deadlock"
+    two_hours = "tests/formal/test_ltrf.py::test_slower"
     command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-rs", "-m", ""]
     none = "no time was left for it"
     for test, limit, said in ((one, "0", none), (one, "3600", "1 passed"), (two_hours, "3600", none)):

@@ -4,7 +4,6 @@ raises an error that names the argument, what was given, and what it takes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ from warpbank.arch.errors import ArgumentError
 from warpbank.arch.names import unknown
 from warpbank.program.errors import KernelError
 from warpbank.program.options import CodeOrder, CompileOptions, ConstantPlace, choice
+from warpbank.sim.engines.checkpoint import MOST_SECONDS
 from warpbank.sim.runs.execute import MOST_WORKERS
 
 _Value = TypeVar("_Value")
@@ -58,9 +58,9 @@ def whole(argument: str, value: object, low: int = 1, high: int | None = None) -
 
 
 def seconds(argument: str, value: object) -> float:
-    """A time, 0 or more."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
-        raise ArgumentError(f"{argument} takes a number of seconds, 0 or more, not {value!r}")
+    """A time between two checkpoints."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_SECONDS:
+        raise ArgumentError(f"{argument} takes seconds, from 0 to {MOST_SECONDS}, not {value!r}")
     return float(value)
 
 

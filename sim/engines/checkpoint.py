@@ -34,6 +34,8 @@ from warpbank.sim.output import check_file
 
 #: Seconds between two writes.
 SECONDS = 60.0
+#: Most of them: eleven days.
+MOST_SECONDS = 1_000_000
 #: First words of every file, and of those of this version; a digest of all that follows the line is next.
 _MAGIC = b"warpbank checkpoint "
 _VERSION = _MAGIC + b"1 "

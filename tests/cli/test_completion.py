@@ -42,7 +42,7 @@ def test_the_shell_is_offered(words: str, offered: list[str], tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("complete", "typed", "offered"),
     [
-        (completion.machine, "t", ["turing", "tiny"]),
+        (completion.machine, "t", ["turing", "turing-accelsim", "tiny"]),
         (completion.machine, "x", []),
         (completion.schemes, "bow,gscalar-", ["bow,gscalar-half"]),
         (completion.schemes, "bow-wr,bow-w", ["bow-wr,bow-wb"]),

@@ -13,6 +13,7 @@ from warpbank.cli import completion
 from warpbank.program.errors import WarpbankError
 from warpbank.program.options import MAX_REGISTERS, MIN_REGISTERS, CodeOrder, ConstantPlace
 from warpbank.sim.engines import ENGINES
+from warpbank.sim.engines.checkpoint import MOST_SECONDS
 from warpbank.sim.experiment import DEFAULT_PRESET, MOST_INSTRUCTIONS
 from warpbank.sim.runs.execute import MOST_WORKERS
 from warpbank.synth.energy import tables
@@ -218,7 +219,11 @@ CheckpointOption = Annotated[
 CheckpointEveryOption = Annotated[
     float,
     typer.Option(
-        "--checkpoint-every", metavar="SECONDS", min=0, help="Time between two writes of the checkpoint."
+        "--checkpoint-every",
+        metavar="SECONDS",
+        min=0,
+        max=MOST_SECONDS,
+        help="Time between two writes of the checkpoint.",
     ),
 ]
 SampleOption = Annotated[
