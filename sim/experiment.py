@@ -250,29 +250,14 @@ def run(
     if sample:
         sampled = take_sample(trace, config, experiment.scheme, check_operands=checks, progress=progress)
         result = sampled.result
-    elif isinstance(simulator, RtlEngine):
-        result = simulator.run(
-            trace,
-            config,
-            experiment.scheme,
-            waves=waves,
-            progress=progress,
-            check_operands=checks,
-            on_build=on_build,
-        )
-    elif isinstance(simulator, GoldenEngine):
-        result = simulator.run(
-            trace,
-            config,
-            experiment.scheme,
-            waves=waves,
-            progress=progress,
-            check_operands=checks,
-            checkpoint=checkpoint,
-        )
     else:
+        own: dict[str, Any] = {}  # what engines of this kind alone take
+        if isinstance(simulator, RtlEngine):
+            own["on_build"] = on_build
+        elif isinstance(simulator, GoldenEngine):
+            own["checkpoint"] = checkpoint
         result = simulator.run(
-            trace, config, experiment.scheme, waves=waves, progress=progress, check_operands=checks
+            trace, config, experiment.scheme, waves=waves, progress=progress, check_operands=checks, **own
         )
     done = time.perf_counter()
     registers = {trace.kernels[row["kernel"]]: int(row["registers"]) for row in trace.launches}

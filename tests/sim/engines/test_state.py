@@ -76,14 +76,20 @@ def test_many_states_are_whole(scheme: str) -> None:
         assert later == events[seen:]
 
 
+def _kept(machine: Sm, every: int) -> tuple[list[bytes], Result]:
+    """States of a machine that runs to its end, and the result."""
+    states: list[bytes] = []
+    return states, machine.run(None, every, lambda each: states.append(state.dump(each)))
+
+
 def test_a_state_of_a_state() -> None:
     """A restored machine can be kept again, with idle cycles or without."""
     result, _, states = _whole("ltrf", 500)
     for skip in (True, False):
-        again: list[bytes] = []
         machine = _machine("ltrf", skip=skip)
         state.load(machine, states[1][1])
-        assert machine.run(None, 700, lambda each: again.append(state.dump(each))) == result  # noqa: B023
+        again, found = _kept(machine, 700)
+        assert found == result
         machine = _machine("ltrf", skip=skip)
         state.load(machine, again[-1])
         assert machine.run() == result
@@ -103,12 +109,7 @@ def test_a_state_does_not_hold_the_trace() -> None:
     long.values = np.concatenate([short.values] * 8)
     sizes = []
     for trace in (short, long):
-        states: list[bytes] = []
-        Sm(trace, experiment.config, experiment.scheme).run(
-            None,
-            100,
-            lambda each: states.append(state.dump(each)),  # noqa: B023
-        )
+        states, _ = _kept(Sm(trace, experiment.config, experiment.scheme), 100)
         sizes.append(len(states[0]))
     assert abs(sizes[0] - sizes[1]) < 100  # numbers of rows are longer
 
