@@ -14,6 +14,8 @@ import pytest
 from hypothesis import settings
 
 from tests.browser import browser
+from tests.hardware import form
+from tests.hardware.gpu import Gpu, NoGpu
 from tests.not_compared import reasons
 
 __all__ = ["browser"]
@@ -37,8 +39,9 @@ LONGEST = 1800
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--stop-after SECONDS`: tests that have not begun by then are skipped, and those that are allowed more
-    than half an hour."""
+    than half an hour. `--gpu`: the program tests run their PTX on this machine's GPU as well."""
     parser.addoption("--stop-after", type=float, metavar="SECONDS", help="begin no test after these seconds")
+    parser.addoption("--gpu", action="store_true", help="run the program tests' PTX on the GPU as well")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -59,6 +62,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("baselines that were not compared")
         for reason, count in found.items():
             terminalreporter.line(f"{count} of them: {reason}" if count > 1 else reason)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _gpu(pytestconfig: pytest.Config) -> Iterator[None]:
+    """The GPU of `--gpu`, open as long as the tests run."""
+    if not pytestconfig.getoption("--gpu"):
+        yield
+        return
+    try:
+        with Gpu() as gpu:
+            form.attach(gpu)
+            yield
+            form.detach()
+    except NoGpu as error:
+        pytest.exit(f"--gpu: {error}", returncode=2)
 
 
 @pytest.fixture(scope="session", autouse=True)

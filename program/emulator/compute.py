@@ -10,7 +10,16 @@ from warpbank.program.emulator.lanes.approximate import mufu
 from warpbank.program.emulator.lanes.compare import compare, truth_table
 from warpbank.program.emulator.lanes.convert import convert
 from warpbank.program.emulator.lanes.crosslane import crosslane
-from warpbank.program.emulator.lanes.floating import directed, double, extremum, finish, half, prepare, single
+from warpbank.program.emulator.lanes.floating import (
+    directed,
+    double,
+    extremum,
+    finish,
+    half,
+    prepare,
+    single,
+    tiny,
+)
 from warpbank.program.emulator.lanes.integer import integer
 from warpbank.program.emulator.lanes.logic import logic
 from warpbank.program.emulator.lanes.tensor import mma
@@ -54,7 +63,7 @@ from warpbank.program.emulator.layout import (
     STYPE,
     WRITES_PREDICATE,
 )
-from warpbank.program.isa import Op, Sreg
+from warpbank.program.isa import DType, Op, Sreg
 
 _ALL = 0xFFFFFFFF
 
@@ -175,6 +184,8 @@ def compute(code, pc, R, P, mask, w, G, cta, clock):
     elif group == GROUP_TENSOR:
         mma(aux, dtype, code[pc, STYPE], R, a, b, c, code[pc, SOURCE + 3], code[pc, SOURCE + 4])
     if code[pc, FINISH]:
+        if code[pc, FTZ] != 0 and (op == Op.FMUL or op == Op.FFMA) and dtype != DType.F64:
+            tiny(op, dtype, code[pc, RND], R, a, b, c)
         finish(R, dtype, code[pc, FTZ] != 0, code[pc, SAT] != 0)
     return p0, p1
 

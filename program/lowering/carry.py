@@ -24,14 +24,18 @@ def add_words(
     carry: Pred | None,
     carry_out: bool,
 ) -> None:
-    """Adds or subtracts word by word. CC.CF holds the carry of an addition and the borrow of a
-    subtraction."""
+    """Adds or subtracts word by word.
+
+    CC.CF holds the carry of the sum that the hardware makes, a + b or a + ~b + 1: of a subtraction it is set
+    where nothing was borrowed. The PTX manual calls it the borrow; an H100 answers as here where addc follows
+    sub.cc, or subc add.cc (tests/hardware).
+    """
     plain, chained = (Op.ISUB, Op.ISUBC) if subtract else (Op.IADD, Op.IADDC)
     for i in range(ptx.words):
         last = i == ptx.words - 1
         out: int | None = None
         if not last or carry_out:
-            out = ctx.temp_predicate() if not last or subtract else ctx.frame.carry_flag()
+            out = ctx.temp_predicate() if not last else ctx.frame.carry_flag()
         fields: dict[str, Any] = {"pdst": (out,)} if out is not None else {}
         if carry is None:
             ctx.emit(plain, dst.word(i), word(a, i), word(b, i), **fields)
@@ -39,9 +43,6 @@ def add_words(
             ctx.emit(chained, dst.word(i), word(a, i), word(b, i), psrc=(carry,), **fields)
         if out is not None:
             carry = Pred(out)
-    if carry_out and subtract:
-        assert carry is not None
-        ctx.emit(Op.PLOP, pdst=(ctx.frame.carry_flag(),), psrc=(Pred(carry.index, True),), aux=0xF0)
 
 
 def saturating_add(ctx: Context, dst: Reg, a: Source, b: Source, subtract: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpbank.program.isa import Cmp, DType, Imm, Mufu, Op, Pred, Reg, Rnd, Source
+from warpbank.program.isa import BoolOp, Cmp, DType, Imm, Mufu, Op, Pred, Reg, Rnd, Source
 from warpbank.program.lowering.context import Context, word
 from warpbank.program.lowering.form import Form
 from warpbank.program.lowering.table import lowers
@@ -250,9 +250,18 @@ def copy_sign(ctx: Context, form: Form) -> None:
     ctx.emit(Op.LOP3, dst.word(last), Imm(0x80000000), word(a, last), word(b, last), aux=0xCA)
 
 
+def _magnitude(ctx: Context, high: Reg, low: Source | None) -> Source:
+    """Register that is zero where a number is: its high word without the sign, and its low word if any."""
+    if low is None:
+        return high
+    whole = ctx.temp()
+    ctx.emit(Op.OR, whole, high, low)
+    return whole
+
+
 @lowers("testp")
 def test(ctx: Context, form: Form) -> None:
-    """testp: the class of a number, by integer tests of its bits without the sign."""
+    """testp: the class of a number, by integer tests of its bits without the sign. Zeros are normal."""
     kinds = ("finite", "infinite", "number", "notanumber", "normal", "subnormal")
     kind = form.choice({k: k for k in kinds})
     ptx = _float_type(form)
@@ -272,15 +281,25 @@ def test(ctx: Context, form: Form) -> None:
     if kind == "finite":
         ctx.emit(Op.ISETP, None, magnitude, Imm(exponent), pdst=(p,), cmp=Cmp.LT, dtype=DType.U32)
     elif kind == "normal":
-        shifted = ctx.temp()
+        # Any exponent but the subnormals' and the infinities', or nothing at all.
+        shifted, rest = ctx.temp(), _magnitude(ctx, magnitude, low)
+        q = ctx.temp_predicate()
         ctx.emit(Op.IADD, shifted, magnitude, Imm(-one & 0xFFFFFFFF))
-        ctx.emit(Op.ISETP, None, shifted, Imm(exponent - one), pdst=(p,), cmp=Cmp.LT, dtype=DType.U32)
+        ctx.emit(Op.ISETP, None, shifted, Imm(exponent - one), pdst=(q,), cmp=Cmp.LT, dtype=DType.U32)
+        ctx.emit(
+            Op.ISETP,
+            None,
+            rest,
+            Imm(0),
+            pdst=(p,),
+            psrc=(Pred(q),),
+            cmp=Cmp.EQ,
+            dtype=DType.U32,
+            boolop=BoolOp.OR,
+        )
     else:
         # Infinite: the exponent and nothing else. Subnormal: anything but the exponent.
-        rest: Source = magnitude
-        if low is not None:
-            rest = ctx.temp()
-            ctx.emit(Op.OR, rest, magnitude, low)
+        rest = _magnitude(ctx, magnitude, low)
         q = ctx.temp_predicate()
         if kind == "infinite":
             ctx.emit(Op.ISETP, None, magnitude, Imm(exponent), pdst=(q,), cmp=Cmp.EQ, dtype=DType.U32)

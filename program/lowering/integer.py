@@ -50,7 +50,7 @@ def add_with_carry(ctx: Context, form: Form) -> None:
     form.done()
     a, b = ctx.value(form.operands[1], ptx), ctx.value(form.operands[2], ptx)
     subtract = form.opcode == "subc"
-    carry = Pred(ctx.frame.carry_flag(), subtract)
+    carry = Pred(ctx.frame.carry_flag())
     add_words(ctx, ctx.dst(form.operands[0], ptx.words), a, b, ptx, subtract, carry, carry_out)
 
 

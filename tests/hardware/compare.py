@@ -37,6 +37,10 @@ _EXP_LOG = (
 )
 _RSQRT = "the cube of rsqrt.approx (relative 2^-22.9), summed over all bodies"
 _SINCOS = "sin.approx and cos.approx (absolute 2^-20.5 between -2 pi and 2 pi), summed over all samples"
+_DIVISION = "div.approx (2 units in the last place) in every step"
+_SIGMOID = (
+    "ex2.approx (relative 2^-22) and div.approx (2 units in the last place) in every gate of every step"
+)
 _TENSOR = (
     "tensor cores align and truncate the products they add, which is not IEEE addition; NVIDIA does not "
     "specify it"
@@ -45,13 +49,22 @@ _TENSOR = (
 #: Buffers that are not compared bit for bit: kernel, buffer, bound. Everything else must agree to the last
 #: bit, since add, mul, fma, div.rn, sqrt.rn and conversions are IEEE operations. The bounds were derived from
 #: the maximum errors that the PTX manual states for each approximate function and from the references'
-#: tolerances; no GPU was at hand to measure them.
+#: tolerances.
 BOUNDS: dict[str, dict[str, Bound]] = {
+    "attention": {"out": Bound(32, "ex2.approx of every score, div.approx by their sum")},
     "blackscholes": {"call": Bound(64, _EXP_LOG), "put": Bound(64, _EXP_LOG)},
+    "cfd": {"state1": Bound(32, _DIVISION), "state2": Bound(64, _DIVISION)},
+    "cholesky": {"solution": Bound(64, _DIVISION)},
+    "layernorm": {
+        "out": Bound(32, "rsqrt.approx (relative 2^-22.9) of the variance, div.approx for the mean")
+    },
     "libor": {"values": Bound(512, "ex2.approx in every step of the rates, times 100 for each swaption")},
+    "lstm": {name: Bound(64, _SIGMOID) for name in ("gates", "memory1", "memory2", "state1", "state2")},
     "mma_gemm": {"c_k16": Bound(192, _TENSOR), "c_k8": Bound(192, _TENSOR)},
     "mri_q": {"q_r": Bound(96, _SINCOS), "q_i": Bound(96, _SINCOS)},
+    "normalize": {"out": Bound(16, "rsqrt.approx (relative 2^-22.9) of a sum of squares")},
     "nbody": {"acceleration": Bound(32, _RSQRT), "velocity": Bound(16, _RSQRT), "bodies": Bound(16, _RSQRT)},
+    "walks": {"pooled": Bound(64, "a sum of 64 ex2.approx (relative 2^-22 each), divided by div.approx")},
 }
 
 _UNPINNED = re.compile(r"(?<![\w.])(add|sub|mul)((?:\.ftz)?(?:\.sat)?\.(?:f16x2|bf16x2|bf16|f16|f32|f64))\b")

@@ -79,14 +79,22 @@ class Gpu:
         digits = "".join(c for c in target.partition("_")[2] if c.isdigit())
         return self.capability >= (int(digits[:-1]), int(digits[-1]))
 
-    def run(self, job: Job) -> dict[str, np.ndarray]:
-        """Executes all launches and returns the final buffers."""
+    def run(self, job: Job, *, optimised: bool = True) -> dict[str, np.ndarray]:
+        """Executes all launches and returns the final buffers; `optimised`: as the driver compiles PTX unless
+        it is told otherwise, else at its level 0."""
         if job.textures:
             raise GpuError(
                 "a job with textures is not run on a GPU here: they are bound in the emulator alone"
             )
         driver = self.driver
-        module = self._do(driver.cuModuleLoadData, pin_rounding(job.ptx).encode() + b"\0")
+        levels = [] if optimised else [(driver.CUjit_option.CU_JIT_OPTIMIZATION_LEVEL, 0)]
+        module = self._do(
+            driver.cuModuleLoadDataEx,
+            pin_rounding(job.ptx).encode() + b"\0",
+            len(levels),
+            [option for option, _ in levels],
+            [value for _, value in levels],
+        )
         addresses: dict[str, Any] = {}
         try:
             for name, value in job.symbols.items():

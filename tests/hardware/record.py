@@ -35,7 +35,7 @@ def record(
     whole |= {"gpu": gpu.name, "compute_capability": list(gpu.capability), "driver": gpu.driver_version}
     disagreed = 0
     with gpu:
-        for name in kernels or workloads.names():
+        for name in kernels or workloads.names(workloads.ALL):
             for size in sizes or ["tiny", "small"]:
                 job = workloads.get(name).job(size)
                 if not gpu.runs(job):

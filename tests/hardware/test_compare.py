@@ -64,7 +64,7 @@ def test_bounds_are_for_approximate_kernels_and_for_buffers_that_exist(name: str
 
 
 def test_bounds_name_no_other_kernel() -> None:
-    assert set(BOUNDS) <= set(workloads.names())
+    assert set(BOUNDS) <= set(workloads.names(workloads.ALL))
 
 
 def test_exact_buffers() -> None:

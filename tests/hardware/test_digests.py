@@ -1,8 +1,5 @@
 """The emulator against what GPUs left in memory when they were at hand. Needs no GPU, only recorded digests.
-
-While nothing is recorded there is nothing to compare, and the test is deselected like all of `-m hardware`;
-with the first file in digests/ it joins the default suite by itself.
-"""
+Tiny jobs are compared by default, the others in the long suite."""
 
 from __future__ import annotations
 
@@ -14,14 +11,13 @@ from tests.hardware.compare import BOUNDS, digest, identity, recordings
 from tests.not_compared import not_compared
 from warpbank import workloads
 
-RECORDED = recordings()
-pytestmark = [] if RECORDED else [pytest.mark.hardware]
-
 
 @pytest.mark.parametrize(
     ("gpu", "kernel", "size", "entry"),
-    RECORDED,
-    ids=[f"{gpu}-{kernel}-{size}" for gpu, kernel, size, _ in RECORDED],
+    [
+        pytest.param(*each, marks=() if each[2] == "tiny" else pytest.mark.long, id="-".join(each[:3]))
+        for each in recordings()
+    ],
 )
 def test_emulator_gives_the_recorded_memory(gpu: str, kernel: str, size: str, entry: dict[str, Any]) -> None:
     from warpbank.program.runner import execute

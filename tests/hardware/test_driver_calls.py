@@ -48,6 +48,7 @@ class StandIn(ModuleType):
         self.devices = devices
         self.memory: dict[int, Any] = {}
         self.log: list[Any] = []
+        self.levels: list[int] = []
         self.symbol = np.zeros(4, np.uint8)
         ok = Status.CUDA_SUCCESS
         self.cuInit = lambda flags: (ok,)
@@ -64,8 +65,15 @@ class StandIn(ModuleType):
         self.cuModuleGetFunction = lambda module, name: (ok, name)
         self.cuModuleGetGlobal = lambda module, name: (ok, self.symbol.ctypes.data, 4)
 
-    def cuModuleLoadData(self, image: bytes) -> tuple[Any, ...]:
+    class CUjit_option(enum.Enum):
+        CU_JIT_OPTIMIZATION_LEVEL = 7
+
+    def cuModuleLoadDataEx(
+        self, image: bytes, count: int, options: list[Any], values: list[int]
+    ) -> tuple[Any, ...]:
         assert image.endswith(b"\0")
+        assert count == len(options) == len(values)
+        self.levels = values
         return Status.CUDA_SUCCESS, image
 
     def cuModuleUnload(self, module: bytes) -> tuple[Any, ...]:
@@ -134,7 +142,8 @@ def test_a_job_goes_through_the_driver_and_comes_back(monkeypatch: pytest.Monkey
     given = job()
     with Gpu() as gpu:
         assert (gpu.name, gpu.capability, gpu.driver_version) == ("Stand-In 1", (7, 5), "12.4")
-        found = gpu.run(given)
+        found = gpu.run(given, optimised=False)
+        assert driver.levels == [0]
     np.testing.assert_array_equal(found["data"], np.array([2.5, 3.5, 2], np.float32))
     np.testing.assert_array_equal(given.buffers["data"], np.array([0, 1, 2], np.float32))
     assert driver.symbol.tolist() == [7] * 4

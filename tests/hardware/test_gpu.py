@@ -24,7 +24,7 @@ def gpu() -> Iterator[Gpu]:
 
 
 @pytest.mark.parametrize("size", ["tiny", "small"])
-@pytest.mark.parametrize("name", workloads.names())
+@pytest.mark.parametrize("name", workloads.names(workloads.ALL))
 def test_memory_of_the_gpu_is_the_emulators(gpu: Gpu, name: str, size: str) -> None:
     from warpbank.program.runner import execute
 

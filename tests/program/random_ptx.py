@@ -66,7 +66,7 @@ OPCODES = (
     "cvt.s64.s32",
     "cvt.u32.u64",
     "fma.rn.f32",
-    "neg.f32",
+    "neg.ftz.f32",
     "cvt.rn.f32.s32",
     "cvt.rzi.s32.f32",
     "selp.b32",
@@ -183,7 +183,8 @@ class _Writer:
                 + self.pick(
                     (
                         f"fma.rn.f32 {self.f()}, {self.f()}, {self.f()}, {self.f()}",
-                        f"neg.f32 {self.f()}, {self.f()}",
+                        # Without .ftz a GPU makes every NaN its canonical one, and we keep its other bits.
+                        f"neg.ftz.f32 {self.f()}, {self.f()}",
                         f"cvt.rn.f32.s32 {self.f()}, {self.r()}",
                         f"cvt.rzi.s32.f32 {self.r()}, {self.f()}",
                         f"mov.b32 {self.r()}, {self.f()}",

@@ -49,6 +49,13 @@ def _bits(value: float) -> int:
         return int(np.float32(value).view(np.uint32))
 
 
+def _negated(bits: int) -> int:
+    """neg.ftz: subnormal numbers become zeros, every NaN the canonical one."""
+    if bits & 0x7F800000 == 0:
+        bits &= 0x80000000
+    return 0x7FFFFFFF if bits & 0x7FFFFFFF > 0x7F800000 else bits ^ 0x80000000
+
+
 def _fma(a: float, b: float, c: float) -> int:
     """a * b + c with one rounding."""
     if not all(np.isfinite(v) for v in (a, b, c)):
@@ -248,7 +255,7 @@ class _Thread:
             case "mov":
                 return v[0] & mask
             case "neg":
-                return v[0] ^ 0x80000000 if kind == "f32" else -v[0] & M32
+                return _negated(v[0]) if kind == "f32" else -v[0] & M32
             case "not":
                 return ~v[0] & M32
             case "abs":

@@ -2,7 +2,7 @@
 them.
 
 The memory a program leaves must be the same, byte for byte, in the interpreter, on virtual registers, and
-after scheduling and allocation at every register limit.
+after scheduling and allocation at every register limit, and with `pytest --gpu` on a GPU.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
+from tests.hardware import form as hardware
 from tests.program.random_ptx import OPCODES, random_job
 from tests.program.reference import interpret
 from warpbank.program.launch import Job
@@ -38,12 +39,19 @@ def _check(job: Job) -> None:
     for limit in LIMITS:
         forms[f"{limit} registers"] = Options(max_registers=limit, code_order=CodeOrder.SOURCE)
         forms[f"{limit} registers, scheduled"] = Options(max_registers=limit)
-    for form, options in forms.items():
-        found = execute(job, options).buffers
+    # The optimiser of the driver that was at hand makes something else of some bit fields and shifts by
+    # constants (tests/hardware/README.md): random programs are compared as it compiles them without it.
+    found_in = [(form, execute(job, options).buffers) for form, options in forms.items()]
+    for form, found in [*found_in, *hardware.forms(job, levels=(False,))]:
         for name, contents in expected.items():
             assert found[name].tobytes() == contents, (
                 f"{job.ptx_path}, {form}: buffer {name!r} differs\n{job.ptx}"
             )
+
+
+def check(seed: int) -> None:
+    """The program of a seed leaves one memory in all its forms."""
+    _check(random_job(random.Random(seed).randint, seed))
 
 
 def test_the_seeded_programs_use_everything() -> None:
@@ -66,10 +74,10 @@ def test_memory_is_the_same_in_every_form(data: st.DataObject) -> None:
 def test_memory_is_the_same_in_every_form_seeded(seed: int) -> None:
     """The same over fixed seeds: larger programs than hypothesis likes to draw. The test's name is its
     seed."""
-    _check(random_job(random.Random(seed).randint, seed))
+    check(seed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1000, 1200))
 def test_memory_is_the_same_in_every_form_long(seed: int) -> None:
-    _check(random_job(random.Random(seed).randint, seed))
+    check(seed)

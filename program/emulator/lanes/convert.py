@@ -14,7 +14,7 @@ from warpbank.program.emulator.jit import jit
 from warpbank.program.emulator.lanes.bits import f32, f64, i64, u32
 from warpbank.program.emulator.lanes.floating import flush, saturate
 from warpbank.program.emulator.lanes.integer import pair, put_pair, signed
-from warpbank.program.emulator.lanes.softfloat import NAN32, narrow, pack, widen, widen8
+from warpbank.program.emulator.lanes.softfloat import converted_nan, narrow, pack, widen, widen8
 from warpbank.program.emulator.layout import OUT
 from warpbank.program.isa import DType, Rnd
 
@@ -110,7 +110,10 @@ def one(bits, dtype, stype, rnd, sat, ftz, aux):
         return to_integer(x, dtype, stype, rnd)
     if aux & 1:
         x = integral(x, rnd)
-    result = narrow(x, dtype, rnd)
+    if x != x and (dtype == DType.F64 or stype == DType.F64):
+        result = converted_nan(bits, dtype, stype, ftz)
+    else:
+        result = narrow(x, dtype, rnd)
     if ftz and dtype == DType.F32:
         result = flush(result, dtype)
     return saturate(result, dtype) if sat else result
@@ -125,11 +128,13 @@ def convert(dtype, stype, rnd, sat, ftz, aux, R, a):
     elif dtype == DType.F64 and stype == DType.F32 and not (sat or ftz or aux):
         for i in range(32):
             x = np.float64(f32(R[a, i]))
-            put_pair(R, i, i64(x) if x == x else np.int64(0x7FF8000000000000))
+            bits = i64(x) if x == x else converted_nan(np.int64(R[a, i]), dtype, stype, False)
+            put_pair(R, i, bits)
     elif dtype == DType.F32 and stype == DType.F64 and rnd == Rnd.RN and not (sat or ftz or aux):
         for i in range(32):
             y = np.float32(f64(pair(R, a, i)))
-            R[OUT, i] = u32(y) if y == y else np.uint32(NAN32)
+            bits = np.int64(u32(y)) if y == y else converted_nan(pair(R, a, i), dtype, stype, False)
+            R[OUT, i] = bits
     elif dtype == DType.F64 and stype == DType.S32 and not sat:
         for i in range(32):
             put_pair(R, i, i64(np.float64(signed(R[a, i]))))

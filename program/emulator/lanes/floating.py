@@ -12,9 +12,18 @@ import numpy as np
 from warpbank.program.emulator.jit import jit
 from warpbank.program.emulator.lanes.bits import f32, f64, fma32, fma64, i64, sqrt32, sqrt64, u32
 from warpbank.program.emulator.lanes.integer import pair, put_pair
-from warpbank.program.emulator.lanes.softfloat import NAN32, NAN64, narrow, rounded, rounded64, widen
+from warpbank.program.emulator.lanes.softfloat import (
+    NAN32,
+    is_nan64,
+    nan64,
+    narrow,
+    odd_result,
+    rounded,
+    rounded64,
+    widen,
+)
 from warpbank.program.emulator.layout import OUT, SCRATCH
-from warpbank.program.isa import DType, Op
+from warpbank.program.isa import DType, Op, Rnd
 
 _NAN = np.uint32(NAN32)
 
@@ -52,7 +61,8 @@ def single(op, R, a, b, c):
 def double(op, R, a, b, c):
     """FADD .. FSQRT in double precision, to nearest."""
     for i in range(32):
-        x = f64(pair(R, a, i))
+        bits = pair(R, a, i)
+        x = f64(bits)
         if op == Op.FFMA:
             x = fma64(x, f64(pair(R, b, i)), f64(pair(R, c, i)))
         elif op == Op.FADD:
@@ -65,7 +75,7 @@ def double(op, R, a, b, c):
             x = 1.0 / x
         else:
             x = sqrt64(x)
-        put_pair(R, i, i64(x) if x == x else np.int64(NAN64))
+        put_pair(R, i, i64(x) if x == x else nan64(op, bits, pair(R, b, i), pair(R, c, i)))
 
 
 @jit
@@ -73,7 +83,9 @@ def directed(op, dtype, rnd, R, a, b, c):
     """FADD .. FSQRT in single and double precision, in any direction."""
     for i in range(32):
         if dtype == DType.F64:
-            put_pair(R, i, rounded64(op, rnd, f64(pair(R, a, i)), f64(pair(R, b, i)), f64(pair(R, c, i))))
+            p, q, r = pair(R, a, i), pair(R, b, i), pair(R, c, i)
+            bits = rounded64(op, rnd, f64(p), f64(q), f64(r))
+            put_pair(R, i, nan64(op, p, q, r) if is_nan64(bits) else bits)
         else:
             x, y, z = np.float64(f32(R[a, i])), np.float64(f32(R[b, i])), np.float64(f32(R[c, i]))
             R[OUT, i] = rounded(op, dtype, rnd, x, y, z) & 0xFFFFFFFF
@@ -123,8 +135,9 @@ def extremum(op, dtype, aux, R, a, b):
     """FMIN, FMAX in single and double precision."""
     for i in range(32):
         if dtype == DType.F64:
-            x = smaller(f64(pair(R, a, i)), f64(pair(R, b, i)), op == Op.FMIN, aux)
-            put_pair(R, i, i64(x) if x == x else np.int64(NAN64))
+            p, q = pair(R, a, i), pair(R, b, i)
+            x = smaller(f64(p), f64(q), op == Op.FMIN, aux)
+            put_pair(R, i, i64(x) if x == x else nan64(op, p, q, q))
         else:
             x = smaller(np.float64(f32(R[a, i])), np.float64(f32(R[b, i])), op == Op.FMIN, aux)
             R[OUT, i] = u32(np.float32(x)) if x == x else _NAN
@@ -178,6 +191,37 @@ def saturate(bits, dtype):
     if not x > 0.0:
         return np.int64(0)
     return narrow(1.0, dtype, 0) if x > 1.0 else bits
+
+
+@jit
+def is_tiny(result, rnd, smallest, half_place):
+    """Whether a product that became the smallest normal number of its format stays below it when it is
+    rounded as if exponents had no end. `result` is exact, or rounded to odd; `half_place` is half of a place
+    just below the smallest normal number, over that number."""
+    if rnd == Rnd.RN:
+        return abs(result) < smallest * (1.0 - half_place)
+    return abs(result) <= smallest * (1.0 - 2.0 * half_place)
+
+
+@jit
+def tiny(op, dtype, rnd, R, a, b, c):
+    """With .ftz, products that only the end of the exponents rounds up to the smallest normal number become
+    zeros: a GPU looks at the exponent before it denormalises, which IEEE 754 calls tininess after
+    rounding."""
+    for i in range(32):
+        if dtype == DType.F32:
+            if R[OUT, i] & 0x7FFFFFFF == 0x00800000:
+                x, y, z = np.float64(f32(R[a, i])), np.float64(f32(R[b, i])), np.float64(f32(R[c, i]))
+                if is_tiny(odd_result(op, x, y, z), rnd, 2.0**-126, 2.0**-25):
+                    R[OUT, i] &= np.uint32(0x80000000)
+            continue
+        for k in range(2 if dtype == DType.F16X2 else 1):
+            if (R[OUT, i] >> (16 * k)) & 0x7FFF == 0x0400:
+                x = widen((np.int64(R[a, i]) >> (16 * k)) & 0xFFFF, dtype)
+                y = widen((np.int64(R[b, i]) >> (16 * k)) & 0xFFFF, dtype)
+                z = widen((np.int64(R[c, i]) >> (16 * k)) & 0xFFFF, dtype)
+                if is_tiny(odd_result(op, x, y, z), rnd, 2.0**-14, 2.0**-12):
+                    R[OUT, i] &= np.uint32(0xFFFFFFFF ^ (0x7FFF << (16 * k)))
 
 
 @jit

@@ -15,7 +15,7 @@ from warpbank.program.emulator.jit import jit
 from warpbank.program.emulator.lanes.bits import f32, f64, i64, u32
 from warpbank.program.emulator.lanes.floating import flush, smaller
 from warpbank.program.emulator.lanes.integer import pair
-from warpbank.program.emulator.lanes.softfloat import NAN32, NAN64, narrow, rounded, widen
+from warpbank.program.emulator.lanes.softfloat import NAN32, nan64, narrow, rounded, widen
 from warpbank.program.emulator.layout import AUX as AUX_COLUMN
 from warpbank.program.emulator.layout import (
     BAD_SPACE,
@@ -200,7 +200,7 @@ def combine_float(which, dtype, old, operand, flushing):
     if dtype == DType.F64:
         x, y = f64(old), f64(operand)
         z = x + y if which == Atomic.ADD else smaller(x, y, which == Atomic.MIN, 0)
-        return i64(z) if z == z else np.int64(NAN64)
+        return i64(z) if z == z else nan64(Op.FADD, old, operand, operand)
     if dtype == DType.F32:
         if which == Atomic.ADD:
             if flushing:

@@ -16,7 +16,7 @@ from warpbank.program.emulator.lanes.bits import f32, f64, fma64, i64, leading_z
 from warpbank.program.isa import DType, Op, Rnd
 
 NAN32 = 0x7FFFFFFF
-NAN64 = 0x7FF8000000000000
+NAN64 = -0x0008000000000000  # as a signed word
 NAN16 = 0x7FFF
 _SIGN64 = np.int64(-0x8000000000000000)
 _MANTISSA64 = (1 << 52) - 1
@@ -114,6 +114,50 @@ def nan_of(dtype):
     if dtype == DType.F64:
         return np.int64(NAN64)
     return np.int64(NAN32) if dtype == DType.F32 else np.int64(NAN16)
+
+
+@jit
+def is_nan64(bits):
+    """Whether a double is no number."""
+    return bits & np.int64(0x7FFFFFFFFFFFFFFF) > np.int64(0x7FF0000000000000)
+
+
+@jit
+def nan64(op, x, y, z):
+    """Bits of a double that is no number, from those of the operands: the first that is none, in the order in
+    which an H100 looks at them, made quiet; without one the canonical NaN."""
+    if op == Op.FFMA:
+        first, second, third = y, z, x
+    elif op == Op.FDIV:
+        first, second, third = x, y, y
+    elif op == Op.FRCP or op == Op.FSQRT:
+        first, second, third = x, x, x
+    else:
+        first, second, third = y, x, x
+    found = first if is_nan64(first) else second if is_nan64(second) else third
+    return found | np.int64(0x0008000000000000) if is_nan64(found) else np.int64(NAN64)
+
+
+@jit
+def converted_nan(bits, dtype, stype, ftz):
+    """Bits of a NaN of format stype in format dtype. To and from double a GPU keeps sign and highest bits,
+    and makes it quiet; between the others, and of an f32 with .ftz, it takes the canonical NaN."""
+    if dtype != DType.F64 and stype != DType.F64:
+        return nan_of(dtype)
+    if ftz and stype == DType.F32:
+        bits = np.int64(NAN32)
+    wide = bits
+    if stype != DType.F64:
+        width, fraction = (31, 23) if stype == DType.F32 else (15, 10) if stype == DType.F16 else (15, 7)
+        payload = bits & ((np.int64(1) << fraction) - 1)
+        wide = ((bits >> width) & 1) << 63 | np.int64(0x7FF) << 52 | payload << (52 - fraction)
+    wide |= np.int64(0x0008000000000000)
+    if dtype == DType.F64:
+        return wide
+    width, fraction = (31, 23) if dtype == DType.F32 else (15, 10) if dtype == DType.F16 else (15, 7)
+    exponent = (np.int64(1) << width) - (np.int64(1) << fraction)
+    payload = (wide >> (52 - fraction)) & ((np.int64(1) << fraction) - 1)
+    return ((wide >> 63) & 1) << width | exponent | payload
 
 
 @jit

@@ -29,7 +29,7 @@ class Format:
 F16 = Format(16, 10, 0x7FFF)
 BF16 = Format(16, 7, 0x7FFF)
 F32 = Format(32, 23, 0x7FFFFFFF)
-F64 = Format(64, 52, 0x7FF8000000000000)
+F64 = Format(64, 52, 0xFFF8000000000000)
 
 
 class Number(NamedTuple):
@@ -49,6 +49,11 @@ def decode(bits: int, f: Format) -> Number:
         fraction |= 1 << f.fraction
     value = fraction * Fraction(2) ** (max(exponent, 1) - f.bias - f.fraction)
     return Number("finite", negative, -value if negative else value)
+
+
+def plain(bits: int, f: Format) -> int:
+    """Bits of a number, every NaN as the format's canonical one."""
+    return f.nan if bits & (1 << f.bits - 1) - 1 > f.infinity else bits
 
 
 def rounded_integer(x: Fraction, mode: str) -> int:

@@ -88,8 +88,8 @@ mov.pred %p8, %p1; vote.sync.any.pred %p8, %p8, -1;
 selp.u32 %r2, 1, 0, %p4; selp.u32 %r3, 2, 0, %p5; selp.u32 %r4, 4, 0, %p6; selp.u32 %r5, 8, 0, %p7;
 selp.u32 %r6, 16, 0, %p8;
 or.b32 %o5, %r2, %r3; or.b32 %o5, %o5, %r4; or.b32 %o5, %o5, %r5; or.b32 %o5, %o5, %r6;
-@!%p1 bra odd; vote.sync.ballot.b32 %o6, 1, -1; activemask.b32 %o7; bra.uni done; odd: activemask.b32 %o7;
-done: activemask.b32 %o8;"""
+@!%p1 bra odd; vote.sync.ballot.b32 %o6, 1, %o0; activemask.b32 %o7; bra.uni done; odd: activemask.b32 %o7;
+done: bar.warp.sync -1; activemask.b32 %o8;"""
     values, forms = rows(body, 9, threads=48)
     for out in forms:
         for t in range(48):
@@ -183,7 +183,11 @@ add.s64 %d1, %d1, %d2;
         for i, row in enumerate(buffers["out"].tolist()):
             cta, t = divmod(i, threads)
             lane = t % 32
-            assert row == [
+            # A warp's number is a place on its multiprocessor, which a GPU gives out as it likes.
+            warp, warps = row[13:15]
+            assert 0 <= warp < warps
+            assert warp == buffers["out"][threads * cta + t - lane, 13]
+            assert row[:13] + row[15:] == [
                 t % 5,
                 t // 5 % 3,
                 t // 15,
@@ -193,8 +197,6 @@ add.s64 %d1, %d1, %d2;
                 cta // 6,
                 *grid,
                 lane,
-                t // 32,
-                2,
                 1 << lane,
                 (1 << lane) - 1,
                 (2 << lane) - 1,
@@ -232,7 +234,7 @@ setp.lt.u32 %p1, %lane, 3; @%p1 st.global.b32 [%out], %t; @%p1 exit; setp.ge.u32
 loop: add.u32 %r1, %r1, %lane; add.u32 %r2, %r2, 1; setp.lt.u32 %p3, %r2, %lane; @%p3 bra loop;
 vote.sync.ballot.b32 %o1, 1, -1;
 mov.b32 %o0, %r1;
-and.b32 %r3, %lane, 3; brx.idx %r3, table; table: .branchtargets a, b, c, d;
+and.b32 %r3, %lane, 3; table: .branchtargets a, b, c, d; brx.idx %r3, table;
 a: mov.b32 %o2, 10; bra end; b: mov.b32 %o2, 11; bra end; c: mov.b32 %o2, 12; d: add.u32 %o2, %o2, 100;
 end: activemask.b32 %o3;"""
     _, forms = rows(body, threads=32)

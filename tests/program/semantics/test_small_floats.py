@@ -128,7 +128,7 @@ def tf32(bits: int, mode: str) -> int:
 def test_to_tf32() -> None:
     operands = (*edges(F32), 0x3F801000, 0x3F803000, 0x3F800FFF, 0x3F801001, 0x7F7FF000, 0xBF803000)
     cases = [
-        Case(f"cvt.{mode}.tf32.f32 %r, %ra;", lambda a, b, c, m=mode: tf32(a, m), (operands,))
+        Case(f"cvt.{mode}.tf32.f32 %r, %ra;", lambda a, b, c, m=mode: tf32(a, m), (operands,), "f32")
         for mode in ("rna", "rn", "rz")
     ]
     cases.append(
@@ -140,6 +140,7 @@ def test_to_tf32() -> None:
                 else tf32(a, "rna")
             ),
             (operands,),
+            "f32",
         )
     )
     assert not failures(cases)
