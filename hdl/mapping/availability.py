@@ -71,7 +71,7 @@ class Availability(wiring.Component):
     give : In(Given) per bank of the renaming table.
 
     What is taken in a cycle counts from the next one on. A register given back is among the flags two cycles
-    later, and can be taken three cycles after that at the earliest; the first one of a launch five cycles
+    later, and can be taken three cycles after that at the earliest; the first one of a launch four cycles
     after `launch`.
 
     Raises
