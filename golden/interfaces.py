@@ -31,6 +31,7 @@ class Mapping(ABC):
     ----------
     busy : something happens here at the end of this cycle, or in the next one; else `edge` has nothing to do.
     lacking : mask of the warps whose first uop cannot issue for want of physical registers.
+    choosing : mask of those whose first uop waits until physical registers have been chosen for it.
     blanks : a register that comes into a cache without content is written there as zeros.
     released : homes that became free in this cycle.
     dropped : (warp, register) that had them.
@@ -38,6 +39,7 @@ class Mapping(ABC):
 
     busy: bool
     lacking: int
+    choosing: int
     blanks: bool
     released: list[Home]
     dropped: list[tuple[int, int]]
@@ -71,7 +73,7 @@ class Mapping(ABC):
     @abstractmethod
     def look(self, first: Sequence[deque[TraceUop]], here: int) -> bool:
         """Look at the warps' first uops, and at the mask of those that have uops to issue and do not wait at
-        a barrier: sets `lacking`. Returns whether nobody's turn changes with that."""
+        a barrier: sets `lacking` and `choosing`. Returns whether nobody's turn changes with that."""
 
     @abstractmethod
     def settle(self, here: int) -> None:

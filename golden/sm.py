@@ -204,7 +204,7 @@ class Sm:
         probe, skip = self.probe, self._skip
         launches = self._launches
         if not self._begun:
-            self._begun, self._running = True, self._next_launch()
+            self._begun, self._running = True, self._next_launch(self._following)
         running = self._running
         cycle, launched, dispatch_at = self._following, self._launched, self._dispatch_at
         report_at = cycle
@@ -227,7 +227,7 @@ class Sm:
                 if ctas.exhausted and not ctas.running:
                     launches.append({**ctas.describe(), "cycles": cycle + 1 - launched})
                     launched = cycle + 1
-                    running = self._next_launch()
+                    running = self._next_launch(cycle + 1)
             if cycle >= report_at:
                 report_at = cycle + every
                 self.trace.let_go()
@@ -257,13 +257,15 @@ class Sm:
         self._adapt(cycle)
         return self._result(cycle, launches)
 
-    def _next_launch(self) -> bool:
-        """Go on to the next launch that has any CTA."""
+    def _next_launch(self, cycle: int) -> bool:
+        """Go on to the next launch that has any CTA; it begins in `cycle`."""
         self.lsu.launch()
         while self.ctas.next_launch():
             if not self.ctas.exhausted:
                 for core in self.cores:
                     core.registers.launch(self.ctas.registers, self.ctas.exempt, self.ctas.slots)
+                    if core.registers.busy:
+                        core.wake = min(core.wake, cycle)
                 return True
         return False
 

@@ -138,7 +138,7 @@ class SubCore:
             status.update()
             mapping.look(self._entries, status.here)
             mapping.settle(status.here)
-        active = self._active & registers.may_issue & ~mapping.lacking
+        active = self._active & registers.may_issue & ~(mapping.lacking | mapping.choosing)
         ready = status.ready & active
         entering = status.enters & active
         eligible = ready & (collectors.may_issue & ~status.free | status.free & collectors.may_slide)
@@ -196,7 +196,7 @@ class SubCore:
         if status.changed:
             status.update()
         self._settled = mapping.look(self._entries, status.here)
-        active = self._active & registers.may_issue & ~mapping.lacking
+        active = self._active & registers.may_issue & ~(mapping.lacking | mapping.choosing)
         self.wake = self._next_cycle(cycle, active)
         if self.wake > cycle + 1:
             self._idle_reason = status.stall(bool(collectors.any_ready), active)

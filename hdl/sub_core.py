@@ -195,7 +195,9 @@ class SubCore(wiring.Component):
             scheduler.away.eq(status.away | registers.lacking & (status.ready | enters)),
             scheduler.over.eq(status.over),
             scheduler.may_activate.eq(registers.may_activate),
-            status.active.eq(scheduler.active & registers.may_issue & ~registers.lacking),
+            status.active.eq(
+                scheduler.active & registers.may_issue & ~(registers.lacking | registers.choosing)
+            ),
             registers.activate.eq(scheduler.activated.any()),
             registers.activated.eq(encode(scheduler.activated)),
             registers.deactivate.eq(scheduler.deactivated),

@@ -28,7 +28,7 @@ class Direct(Mapping):
         self._shift = config.banks.bit_length() - 1
         self._base = [0] * config.warps
         self.busy = False
-        self.lacking = 0
+        self.lacking = self.choosing = 0
         self.blanks = False
         self.released = []
         self.dropped = []

@@ -19,6 +19,8 @@ from warpbank.golden.probe import Probe
 from warpbank.golden.stream import PREDICATE_BIT, TraceUop
 
 _REGISTERS = (1 << PREDICATE_BIT) - 1
+#: Cycles in which the exempt registers of a launch are counted.
+COUNTED = 2
 
 
 class Renaming(Mapping):
@@ -50,7 +52,8 @@ class Renaming(Mapping):
         self.release = Release(config.warps)
         self.reserve = DeadlockReserve(config.warps)
         self.busy = False
-        self.lacking = 0
+        self.lacking = self.choosing = 0
+        self._counting = 0  # cycles until the exempt registers of a launch have been counted
         self.blanks = True
         self.released = []
         self.dropped = []
@@ -59,12 +62,12 @@ class Renaming(Mapping):
         """A launch begins after this cycle: registers per thread, the mask of those that are not renamed,
         warp slots that it may use. All physical registers are free."""
         self.exempt.launch(exempt, slots)
-        self.availability.launch(self.exempt.reserved)
+        self._counting = COUNTED
         needs = registers - self.exempt.count
         self.reserve.launch(needs, slots * needs <= self._registers - self.exempt.reserved)
         self.table.launch()
         self.release.launch()
-        self.busy = self.names.busy or self.release.busy
+        self.busy = True
         return True
 
     def start(self, warp: int, row: int) -> None:
@@ -94,7 +97,7 @@ class Renaming(Mapping):
     def look(self, first: Sequence[deque[TraceUop]], here: int) -> bool:
         """Look at the first uops of the warps, and at those that have uops to issue and do not wait at a
         barrier. Returns whether the warp that is served first is the one of the cycle before."""
-        self.lacking = self.short([entries[0] if entries else None for entries in first], here)
+        self.lacking, self.choosing = self.short([entries[0] if entries else None for entries in first], here)
         return self.reserve.served(here) == self.reserve.first
 
     def missing(self, uop: TraceUop) -> int:
@@ -107,19 +110,21 @@ class Renaming(Mapping):
         missing = self.missing(uop)
         return [uop.destination + place for place in range(uop.count) if missing >> place & 1]
 
-    def short(self, first: list[TraceUop | None], here: int) -> int:
-        """Mask of the warps whose first uop cannot issue: there is no physical register for its result, or
-        those of the slot's last warp are still being released. `here`: warps that have uops to issue and do
-        not wait at a barrier."""
+    def short(self, first: list[TraceUop | None], here: int) -> tuple[int, int]:
+        """Masks of the warps whose first uop cannot issue: there is no physical register for its result, or
+        those of the slot's last warp are still being released; too few have been chosen for it. `here`: warps
+        that have uops to issue and do not wait at a barrier."""
         served, floor = self.reserve.look(here)
-        free = self.availability.free
-        mask = self.release.ended
+        free, ready = self.availability.free, self.availability.ready
+        mask, choosing = self.release.ended, 0
         for warp, uop in enumerate(first):
             if uop is not None and uop.count:
                 count = self.missing(uop).bit_count()
                 if count and count + (0 if warp == served else floor) > free:
                     mask |= 1 << warp
-        return mask
+                if count > ready:
+                    choosing |= 1 << warp
+        return mask, choosing
 
     def settle(self, here: int) -> None:
         """The warp that is served first in this cycle goes on being that."""
@@ -204,9 +209,14 @@ class Renaming(Mapping):
             self.released.append(self._place(physical))
             self._probe.emit("unmap", warp, register, *self._place(physical))
         self.table.edge()
-        self.availability.edge()
+        if self._counting:
+            self._counting -= 1
+            if not self._counting:
+                self.availability.launch(self.exempt.reserved)
+        else:
+            self.availability.edge()
         self.release.edge(self.table.mapped)
-        self.busy = self.names.busy or self.release.busy
+        self.busy = self.names.busy or self.release.busy or self.availability.busy or self._counting > 0
         return named
 
     def contents(self) -> list[Shelf]:

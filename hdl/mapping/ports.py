@@ -58,6 +58,7 @@ class Hooks(wiring.Signature):
     hazards : In(Hazards) per warp. Its first uop.
     missing : Out(4) per warp. Destinations of that uop that are nowhere.
     lacking : Out(warps). There is no room for its result yet, or for anything of this warp.
+    choosing : Out(warps). There is, but it has still to be chosen.
     issue : In(issue_stream). A uop that collects issues.
     slide : In(1). The uop of `issue.payload` issues, and needs no collector.
     entry : In(bits(entries)). Number of the uop that issues among those in collection.
@@ -76,6 +77,7 @@ class Hooks(wiring.Signature):
                 "hazards": In(Hazards()).array(warps),
                 "missing": Out(MAX_DESTINATIONS).array(warps),
                 "lacking": Out(warps),
+                "choosing": Out(warps),
                 "issue": In(issue_stream(config)),
                 "slide": In(1),
                 "entry": In(range(max(2, entries))),
@@ -95,6 +97,7 @@ class Hooked(wiring.Component):
     hazards: list[HazardsInterface]
     missing: list[Signal]
     lacking: Signal
+    choosing: Signal
     issue: AlwaysInterface
     slide: Signal
     entry: Signal

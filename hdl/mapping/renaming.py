@@ -138,8 +138,8 @@ class Renaming(Mapping):
         ]
 
     def _shortage(self, m: Module, has: list[Signal]) -> None:
-        """Mask of the warps whose first uops find too few registers."""
-        free, short = self.availability.free, Signal(len(self.lacking))
+        """Masks of the warps whose first uops find too few registers, and too few that have been chosen."""
+        free, short, ready = self.availability.free, Signal(len(self.lacking)), self.availability.ready
         for warp, hazards in enumerate(self.hazards):
             missing = self.missing[warp]
             m.d.comb += missing.eq(
@@ -149,6 +149,9 @@ class Renaming(Mapping):
             m.d.comb += count.eq(sum(missing))
             floor = Mux(self.reserve.first == warp, 0, self.reserve.floor)
             m.d.comb += short[warp].eq((count != 0) & (count + floor > free))
+            m.d.comb += self.choosing[warp].eq(
+                Cat(~ready[number] & (count > number) for number in range(MAX_DESTINATIONS)).any()
+            )
         m.d.comb += self.lacking.eq(short | self.release.ended)
 
     def _missing(self, m: Module, has: Value, destination: Value, count: Value, name: str) -> Signal:

@@ -209,6 +209,9 @@ def renaming(h: Any) -> States:
         "release": released,
         "release_two": unit.release.released[0].valid & unit.release.released[1].valid,
         "warp_lacks_a_register": unit.lacking.any(),
+        "warp_waits_for_a_choice": (unit.choosing & ~unit.lacking).any(),
+        "exchange": (unit.availability._given_up & unit.availability._stays).any(),
+        "exchange_of_one_that_is_taken": (unit.availability._given_up & ~unit.availability._stays).any(),
         "warp_ends": unit.end.any(),
     }
 
@@ -335,7 +338,7 @@ CASES: list[Any] = [
     pytest.param(lambda: test_codec.RoundTrip(1), codec, 4, id="compressor"),
     pytest.param(test_codec.BdiRoundTrip, bdi_codec, 4, id="bdi"),
     pytest.param(
-        lambda: test_renaming.Harness(inductive=False), renaming, 8, id="renaming", marks=pytest.mark.long
+        lambda: test_renaming.Harness(inductive=False), renaming, 16, id="renaming", marks=pytest.mark.long
     ),
     pytest.param(lambda: test_release.Harness(inductive=False), release, 8, id="release"),
     pytest.param(test_operand_lookup.Harness, lookup, 4, id="operand_lookup"),

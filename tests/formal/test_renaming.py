@@ -8,11 +8,12 @@ uop in collection. Shown for every reachable cycle, by induction over one cycle,
 
 * two (warp, register) pairs never share a physical register, and none has one that is reserved for exempt
   registers;
-* none is lost: the taken flags are exactly those of the registers in the table and of the reserved ones, and
-  as many are free as the count says; so a register marked free is in no table entry;
+* none is lost: a register that is neither in the table nor reserved is in one place: among the flags, in
+  the queue of those that are taken next, or on its way back to the flags, and as many are free as the count
+  says; so a register that is free is in no table entry, and is not given away twice;
 * an exempt register is never renamed;
-* a uop never takes more registers than are free, and what it writes has one when it has issued, whatever was
-  released in that cycle, that register included;
+* a uop never takes more registers than have been chosen, and what it writes has one when it has issued,
+  whatever was released in that cycle, that register included;
 * a register is released only if it has a physical one and nobody is to read or write it.
 
 Warps, registers and uops in collection beyond these differ in their number only. The names of sources are
@@ -32,6 +33,7 @@ from tests.formal.prove import Refuted, assume_no_reset, prove
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.layouts import Collection
+from warpbank.hdl.mapping.availability import Availability
 from warpbank.hdl.mapping.exempt import Exempt
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.renaming import Renaming
@@ -69,10 +71,15 @@ class SmallExempt(Exempt):
     registers = REGISTERS
 
 
+class SmallAvailability(Availability):
+    ahead = 4
+
+
 class Small(Renaming):
     """Registers R0..R3: what a proof can hold. They differ from the others in their number only."""
 
     table_class, release_class, exempt_class = SmallTable, SmallRelease, SmallExempt
+    availability_class = SmallAvailability
 
     def _shortage(self, m: Module, has: list[Signal]) -> None:
         self.has = has
@@ -157,7 +164,7 @@ class Harness(Elaboratable):
             Assume(~issues | (warp < self.slots)),
             Assume(~(issues & rename.slide)),
             Assume(~(done & ~self.left).any()),
-            Assume(~issues | ~(rename.lacking >> warp)[0]),
+            Assume(~issues | ~((rename.lacking | rename.choosing) >> warp)[0]),
             Assume(~issues | (first == Cat(uop.destination, uop.count))),
             Assume(~issues | ~self.left.any()),
             Assume(~issues | ~(now & destinations).any()),
@@ -199,7 +206,7 @@ class Harness(Elaboratable):
 
     def _claims(self, m: Module) -> None:
         rename = self.unit
-        taken = rename.availability.taken
+        free = [self._free(number) for number in range(PHYSICAL)]
         for place, mapped in enumerate(self.mapped):
             mine = self.physical[place]
             m.d.comb += Assert(~mapped | ((mine >= self.reserved) & (mine < PHYSICAL)))
@@ -212,12 +219,12 @@ class Harness(Elaboratable):
             owned = [
                 mapped & (mine == number) for mapped, mine in zip(self.mapped, self.physical, strict=True)
             ]
-            m.d.comb += Assert(
-                self.begun.any() | (taken[number] == (Cat(owned).any() | (self.reserved > number)))
-            )
+            taken = Cat(owned).any() | (self.reserved > number)
+            m.d.comb += Assert(self.begun.any() | (sum(free[number]) == ~taken))
+            m.d.comb += Assert(sum(free[number]) <= 1)
         m.d.comb += [
-            Assert(rename.availability.free == sum(~bit for bit in taken)),
-            Assert(rename.availability.take <= rename.availability.free),
+            Assert(rename.availability.free == sum(Cat(places).any() for places in free)),
+            Assert(rename.availability.take <= sum(rename.availability.ready)),
         ]
         uop, warp = rename.issue.payload.uop, rename.issue.payload.warp
         for place, (owner, register) in enumerate(PLACES):
@@ -231,6 +238,40 @@ class Harness(Elaboratable):
                 m.d.comb += Assert(~released | (self.mapped[place] & ~needed))
         for port in rename.release.released:
             m.d.comb += Assert(~port.valid | (port.register < REGISTERS))
+
+    def _free(self, number: int) -> list[Value]:
+        """Whether a physical register is in each of the places where free ones are."""
+        flags = self.unit.availability
+        word, place = divmod(number, flags._size)
+        begin = Mux(flags._full[word], 0, Mux(flags._bound[word], flags._part[place], 1))
+        return [
+            Mux(flags._beginning, begin, flags._flags[word][place]),
+            *(valid & (entry == number) for valid, entry in zip(flags._there, flags._queue, strict=True)),
+            *(valid & (entry == number) for valid, entry in flags._back),
+        ]
+
+    def _chosen(self, m: Module) -> None:
+        """What a search has found is among the flags; the queue has no gap. When a launch begins nothing is
+        in either."""
+        flags = self.unit.availability
+        searched = Signal(flags._size)
+        for word, mask in enumerate(flags._flags):
+            with m.If(flags._word[word]):
+                m.d.comb += searched.eq(mask)
+        m.d.comb += [
+            Assert(~(flags._found & ~searched).any()),
+            Assert(~flags._found.any() | (sum(flags._word) == 1)),
+            Assert(~(flags._there[1:] & ~flags._there[:-1]).any()),
+            *(Assert(~valid | (entry < PHYSICAL)) for valid, entry in flags._back),
+            *(
+                Assert(~valid | (entry < PHYSICAL))
+                for valid, entry in zip(flags._there, flags._queue, strict=True)
+            ),
+            Assert(
+                ~flags._beginning
+                | ~Cat(flags._some, flags._found, flags._there, *(valid for valid, _ in flags._back)).any()
+            ),
+        ]
 
     def _invariant(self, m: Module) -> None:
         """Exempt registers have places of their own, the same in both masks of them; what is dying has a
@@ -250,6 +291,7 @@ class Harness(Elaboratable):
                 Assert(self.begun.any() | ~self.exempt[place] | (self.own[place] == warp)),
             ]
         self._counted(m)
+        self._chosen(m)
         for warp in range(WARPS):
             m.d.comb += [
                 Assert(~(rename.release._dying[warp] & ~rename.table.mapped[warp]).any()),
@@ -343,6 +385,19 @@ class NoReserved(Small):
     exempt_class = Unreserved
 
 
+class TwiceChosen(SmallAvailability):
+    """A register is read again in the cycle in which it is chosen."""
+
+    def _search(
+        self, m: Module, some: Any, flags: Any, word: Any, found: Any, accepted: Any, bit: Any
+    ) -> None:
+        super()._search(m, some, flags, word, found, accepted & 0, bit)
+
+
+class ChoosesTwice(Small):
+    availability_class = TwiceChosen
+
+
 class RenamesExempt(Small):
     """Exempt registers are renamed, too: only those in the table count as having a physical register."""
 
@@ -354,7 +409,8 @@ class RenamesExempt(Small):
 
 
 @pytest.mark.parametrize(
-    ("unit", "depth"), [(ReleasesKept, 6), (FreeTooEarly, 6), (NoReserved, 5), (RenamesExempt, 5)]
+    ("unit", "depth"),
+    [(ReleasesKept, 9), (FreeTooEarly, 9), (NoReserved, 10), (RenamesExempt, 8), (ChoosesTwice, 8)],
 )
 def test_mutants_are_refuted(unit: Any, depth: int, tmp_path: Path) -> None:
     """By a run from the initial state, without the invariant."""

@@ -182,7 +182,7 @@ class FreeTooEarly(Renaming):
 
 def test_a_register_marked_free_too_early_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(warpbank.golden.registry.MAPPINGS, "renaming", FreeTooEarly)
-    with pytest.raises(OperandMismatch):
+    with pytest.raises((OperandMismatch, AssertionError), match=r"found 0xdeadbeef|is given back twice"):
         run("reduction", scheduler="lrr")
 
 
@@ -230,6 +230,8 @@ def test_exempt_registers_take_no_room_in_unused_slots() -> None:
     assert slots == machine.sub_core.table_entries // 24 == 8
     unit = Renaming(machine.sub_core, Probe(0, None))
     unit.launch(registers, mask, slots)
+    for _ in range(renaming.COUNTED):
+        unit.edge()
     assert unit.availability.free == machine.sub_core.warp_registers - 8 * 14
     assert unit.exempt.find(7, 13) == 8 * 14 - 1
 

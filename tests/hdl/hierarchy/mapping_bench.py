@@ -126,7 +126,7 @@ class Renamed(Direct):
         mapping = bench.mapping
         mapping.look([deque() if uop is None else deque([uop]) for uop in self.first], here)
         mapping.settle(here)
-        assert ctx.get(rtl.lacking) == mapping.lacking, where
+        assert (ctx.get(rtl.lacking), ctx.get(rtl.choosing)) == (mapping.lacking, mapping.choosing), where
         bench.happened["lacking"] += mapping.lacking.bit_count()
         bench.happened["held back"] += any(
             bench.model.blocks[warp].moving & dying for warp, dying in enumerate(mapping.release.dying)

@@ -6,11 +6,12 @@ import random
 from typing import Any
 
 import pytest
+from amaranth.hdl import Module, Signal
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.hdl.bench import FEW, SEEDS, fails, simulate
-from tests.hdl.wrapped import wrapped
+from warpbank.arch.uop import MAX_DESTINATIONS
 from warpbank.golden.mapping.availability import POLICIES
 from warpbank.golden.mapping.availability import Availability as Golden
 from warpbank.hdl.mapping.availability import Availability
@@ -25,25 +26,32 @@ def lockstep(
     rng = random.Random(seed)
     rtl, model = unit(registers, policy, distance), Golden(registers, policy, distance)
     held: list[int] = []
-    took = 0
+    took, hungry = 0, 1.0
 
     async def bench(ctx: Any) -> None:
-        nonlocal took
+        nonlocal took, hungry
         for cycle in range(cycles):
-            assert (ctx.get(rtl.taken), ctx.get(rtl.free)) == (model.taken, model.free)
+            ready = model.ahead[:MAX_DESTINATIONS]
+            assert (ctx.get(rtl.ready), ctx.get(rtl.free)) == ((1 << len(ready)) - 1, model.free)
+            assert [ctx.get(choice) for choice in rtl.choice[: len(ready)]] == ready
             if not cycle or rng.random() < 0.02:
                 reserved = rng.randrange(registers // 2)
                 ctx.set(rtl.launch, 1)
                 ctx.set(rtl.reserved, reserved)
+                ctx.set(rtl.take, 0)
+                for port in rtl.give:
+                    ctx.set(port.valid, 0)
                 await ctx.tick()
                 ctx.set(rtl.launch, 0)
                 model.launch(reserved)
                 held.clear()
+                hungry = rng.choice((0.2, 0.5, 1))
                 continue
-            take = rng.randint(0, min(4, model.free))
+            take = rng.randint(0, len(ready)) if rng.random() < hungry else 0
             ctx.set(rtl.take, take)
             numbers = model.take(take)
-            assert [ctx.get(choice) for choice in rtl.choice[:take]] == numbers
+            if rng.random() < 0.1:
+                hungry = rng.choice((0.2, 0.5, 1))
             for port in rtl.give:
                 gives = bool(held) and rng.random() < rng.choice((0.1, 0.4, 0.9))
                 ctx.set(port.valid, gives)
@@ -74,18 +82,36 @@ def test_the_other_policy_is_caught() -> None:
     assert fails(lambda seed: lockstep(64, "wear_level", 16, seed, other))
 
 
-def test_a_flag_that_is_free_in_the_same_cycle_is_caught() -> None:
-    """What is given back may be taken one cycle early."""
+class KeepsWhatIsTaken(Availability):
+    """A register that is being taken is given up for a lower one as well."""
 
-    def early(registers: int, policy: str, distance: int) -> Any:
-        def less(taken: Any, ports: Any) -> Any:
-            for give in ports.give:
-                taken = taken & ~(give.valid << give.number)
-            return taken
+    def _choose(self, m: Module, word: Signal, found: Signal) -> Any:
+        chosen = super()._choose(m, word, found)
+        valid, number = self._returned
+        self._returned = valid | (self.take == MAX_DESTINATIONS) & self._there[-1], number
+        return chosen
 
-        return wrapped(Availability(registers, policy, distance), taken=less)
 
-    assert fails(lambda seed: lockstep(12, "consolidate", 3, seed, early))
+class NeverExchanges(Availability):
+    """What has been chosen stays in the queue, whatever is released."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._rotates, self._step = True, 0
+
+
+class TwiceChosen(Availability):
+    """A register is read again in the cycle in which it is chosen."""
+
+    def _search(
+        self, m: Module, some: Any, flags: Any, word: Any, found: Any, accepted: Any, bit: Any
+    ) -> None:
+        super()._search(m, some, flags, word, found, accepted & 0, bit)
+
+
+@pytest.mark.parametrize("unit", [KeepsWhatIsTaken, NeverExchanges, TwiceChosen])
+def test_mutants_are_caught(unit: Any) -> None:
+    assert fails(lambda seed: lockstep(64, "consolidate", 16, seed, unit))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Control
+from warpbank.golden.mapping.renaming import COUNTED
 from warpbank.golden.mapping.renaming import Renaming as Golden
 from warpbank.hdl.layouts import UNITS, Collection
 from warpbank.hdl.mapping.exempt import Exempt
@@ -141,7 +142,7 @@ def lockstep(
     log = Log()
     rtl, model = unit(config, Collection(entries), 2, probe=True), Golden(core, log.probe)
     front = FrontEnd(rng, config, entries, top)
-    counts = {"short": 0, "map": 0, "unmap": 0, "exempt": 0}
+    counts = {"short": 0, "choosing": 0, "map": 0, "unmap": 0, "exempt": 0}
     exempt = 0
 
     async def bench(ctx: Any) -> None:
@@ -157,11 +158,13 @@ def lockstep(
         ctx.set(rtl.start.exempt, exempt)
         ctx.set(rtl.start.slots, slots)
         await ctx.tick()
+        model.launch(top, exempt, slots)
         ctx.set(rtl.launch, 0)
         for field in (rtl.start.registers, rtl.start.exempt, rtl.start.slots):
             ctx.set(field, 0)
-        await ctx.tick().repeat(2)  # its exempt registers are counted
-        model.launch(top, exempt, slots)
+        for _ in range(COUNTED):
+            await ctx.tick()
+            model.edge()
         here = (1 << slots) - 1
         for cycle in range(cycles):
             for warp in range(slots):
@@ -173,10 +176,11 @@ def lockstep(
             if rng.random() < 0.2:
                 here = rng.getrandbits(slots)
             ctx.set(rtl.here, here)
-            short = model.short(front.first, here)
+            short, choosing = model.short(front.first, here)
             model.settle(here)
-            assert ctx.get(rtl.lacking) == short, f"cycle {cycle}"
+            assert (ctx.get(rtl.lacking), ctx.get(rtl.choosing)) == (short, choosing), f"cycle {cycle}"
             counts["short"] += short.bit_count()
+            counts["choosing"] += choosing.bit_count()
             for number in range(2):
                 warp, register = rng.randrange(slots), rng.randrange(top)
                 ctx.set(rtl.locate[number].warp, warp)
@@ -187,7 +191,7 @@ def lockstep(
                 if place is not None:
                     assert (ctx.get(rtl.locate[number].bank), ctx.get(rtl.locate[number].row)) == place
             done = _finish(ctx)
-            issued = _issue(ctx, short)
+            issued = _issue(ctx, short | choosing)
             named = model.edge()
             assert ctx.get(rtl.request.valid) == bool(named)
             if named:
@@ -329,7 +333,9 @@ def test_everything_happens() -> None:
     for seed in range(3):
         for name, count in lockstep("tiny", seed).items():
             counts[name] = counts.get(name, 0) + count
-    assert all(counts[name] for name in ("short", "map", "unmap", "lookup", "unwritten", "exempt")), counts
+    assert all(
+        counts[name] for name in ("short", "choosing", "map", "unmap", "lookup", "unwritten", "exempt")
+    ), counts
 
 
 class LateTable(RenamingTable):
