@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import cast
 
-from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, ResetSignal, Signal, Value
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -28,6 +29,7 @@ from warpbank.hdl.interfaces import (
 from warpbank.hdl.layouts import UNITS
 from warpbank.hdl.probe import Events, EventsInterface, Reporter, gather, total
 from warpbank.hdl.sub_core import SubCore
+from warpbank.hdl.sub_core_ports import SubCoreInterface, SubCorePorts
 
 
 class Sm(wiring.Component):
@@ -44,13 +46,16 @@ class Sm(wiring.Component):
     config : machine.
     scheme : register file of its sub-cores.
     probe : generate events.
-    apart : sub-cores are instances of a module `sub_core` that is elaborated by itself, once for all of them.
+    apart : without its sub-cores, for which it has ports. All sub-cores are one module, so that an engine
+        elaborates and compiles one of `cores`, and connects as many as there are.
 
     Members
     -------
     launch : In(stream of launch_layout). Launches (`warpbank.hdl.cta_dispatch`); `ready` is a function of
         registers.
     started : Out(Started). CTA that starts: which warp slots hold which warps from now on.
+    core : In(`SubCorePorts.shared`) per sub-core, if `apart`. The sub-cores; what the testbench has to do
+        with them (`start`, `fill`, `write`, `keep`, `immediate`, `overflow`, `core_events`) is not here then.
     start : Out(Start) per sub-core. Warps that start.
     fill : Out(Fill) per sub-core. Question: the next uop of a warp.
     write : Out(WriteBack) per sub-core and bank. Question: the value of a result that a bank takes.
@@ -72,6 +77,7 @@ class Sm(wiring.Component):
 
     launch: stream.Interface
     started: StartedInterface
+    core: list[SubCoreInterface]
     start: list[StartInterface]
     fill: list[FillInterface]
     write: list[list[WriteBackInterface]]
@@ -106,23 +112,33 @@ class Sm(wiring.Component):
         members: dict[str, wiring.Member] = {
             "launch": In(stream.Signature(launch_layout(config))),
             "started": Out(Started(config)),
-            "start": Out(Start(config)).array(cores),
-            "fill": Out(Fill(config)).array(cores),
-            "write": Out(WriteBack(config)).array(cores, config.sub_core.banks),
-            "lines": Out(Lines(config)),
-            "overflow": Out(1),
         }
-        if self.cores[0].keep:
-            members["keep"] = Out(WriteBack(config)).array(cores, UNITS)
-        if optional(self.cores[0], "immediate"):
-            members["immediate"] = Out(Immediate(config)).array(cores)
+        if apart:
+            members["core"] = In(cast("SubCorePorts", self.cores[0].signature).shared).array(cores)
+        else:
+            members |= {
+                "start": Out(Start(config)).array(cores),
+                "fill": Out(Fill(config)).array(cores),
+                "write": Out(WriteBack(config)).array(cores, config.sub_core.banks),
+            }
+        members["lines"] = Out(Lines(config))
+        if not apart:
+            members["overflow"] = Out(1)
+            if self.cores[0].keep:
+                members["keep"] = Out(WriteBack(config)).array(cores, UNITS)
+            if optional(self.cores[0], "immediate"):
+                members["immediate"] = Out(Immediate(config)).array(cores)
         if probe:
             members["events"] = Out(Events(config, total(part.events.signature for part in self._shared)))
-            members["core_events"] = Out(self.cores[0].events.signature).array(cores)
+            if not apart:
+                members["core_events"] = Out(self.cores[0].events.signature).array(cores)
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        cores: Sequence[SubCoreInterface | SubCore] = self.cores
+        if self._apart:
+            cores = [wiring.flipped(core) for core in self.core]
         ctas, barriers, lsu = self.ctas, self.barriers, self.lsu
         m.submodules.ctas, m.submodules.barriers, m.submodules.lsu = ctas, barriers, lsu
         wiring.connect(m, wiring.flipped(self.launch), ctas.launch)
@@ -138,18 +154,14 @@ class Sm(wiring.Component):
         if self.sthld is not None:
             m.submodules.sthld = self.sthld
             m.d.comb += self.sthld.launch.eq(self.launch.valid & self.launch.ready)
-            m.d.comb += self.sthld.issues.eq(Cat(core.issues for core in self.cores))
-        overflow: Value = Const(0)
-        for number, core in enumerate(self.cores):
-            m.submodules[f"core_{number}"] = _instance(core) if self._apart else core
-            for start in (core.start, self.start[number]):
-                given = ctas.start[number]
-                m.d.comb += [
-                    getattr(start, name).eq(getattr(given, name)) for name in start.signature.members
-                ]
+            m.d.comb += self.sthld.issues.eq(Cat(core.issues for core in cores))
+        for number, core in enumerate(cores):
+            given, arrival = ctas.start[number], barriers.arrivals[number]
+            m.d.comb += [
+                getattr(core.start, name).eq(getattr(given, name)) for name in given.signature.members
+            ]
             for launch in optional(core, "launch"):
                 m.d.comb += launch.eq(self.launch.valid & self.launch.ready)
-            arrival = barriers.arrivals[number]
             m.d.comb += [
                 getattr(arrival, name).eq(getattr(core.arrival, name)) for name in arrival.signature.members
             ]
@@ -162,29 +174,30 @@ class Sm(wiring.Component):
             ]
             wiring.connect(m, core.lsu, lsu.uops[number])
             wiring.connect(m, lsu.returned[number], core.returned)
-            wiring.connect(m, wiring.flipped(self.fill[number]), core.fill)
-            for outer, inner in zip(self.write[number], core.write, strict=True):
-                wiring.connect(m, wiring.flipped(outer), inner)
             for sthld in optional(core, "sthld"):
                 m.d.comb += sthld.eq(self._waiting_time if self.sthld is None else self.sthld.value)
-            for immediate in optional(core, "immediate"):
-                wiring.connect(m, wiring.flipped(self.immediate[number]), immediate)
-            for unit, inner in enumerate(core.keep):
-                wiring.connect(m, wiring.flipped(self.keep[number][unit]), inner)
-            overflow = overflow | core.pipelines.overflow
-            if self._shared:
-                gather(m, self.core_events[number], [core.events])
-        m.d.comb += self.overflow.eq(overflow)
+        if not self._apart:
+            self._assemble(m)
         if self._shared:
             gather(m, self.events, [part.events for part in self._shared])
         return m
 
-
-def _instance(core: SubCore) -> Instance:
-    """Instance of the module `sub_core`, in the place of a sub-core."""
-    ports: dict[str, Any] = {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
-    for path, found, value in core.signature.flatten(core):
-        member = cast("wiring.Member", found)  # the stubs say that it is the member's direction alone
-        direction = "o" if member.flow is wiring.Out else "i"
-        ports[f"{direction}_{'__'.join(str(part) for part in path)}"] = value
-    return Instance("sub_core", **ports)
+    def _assemble(self, m: Module) -> None:
+        """The sub-cores are parts of the SM, and the testbench sees them through it."""
+        for number, core in enumerate(self.cores):
+            m.submodules[f"core_{number}"] = core
+            outer = self.start[number]
+            m.d.comb += [
+                getattr(outer, name).eq(getattr(self.ctas.start[number], name))
+                for name in outer.signature.members
+            ]
+            wiring.connect(m, wiring.flipped(self.fill[number]), core.fill)
+            for outer_write, inner in zip(self.write[number], core.write, strict=True):
+                wiring.connect(m, wiring.flipped(outer_write), inner)
+            for immediate in optional(core, "immediate"):
+                wiring.connect(m, wiring.flipped(self.immediate[number]), immediate)
+            for unit, inner in enumerate(core.keep):
+                wiring.connect(m, wiring.flipped(self.keep[number][unit]), inner)
+            if self._shared:
+                gather(m, self.core_events[number], [core.events])
+        m.d.comb += self.overflow.eq(Cat(core.overflow for core in self.cores).any())

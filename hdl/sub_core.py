@@ -80,6 +80,7 @@ class SubCore(wiring.Component):
     immediate: ImmediateInterface
     lsu: stream.Interface
     returned: AlwaysInterface
+    overflow: Signal
     events: EventsInterface
 
     def __init__(self, config: SmConfig, scheme: Scheme, probe: bool = False) -> None:
@@ -209,6 +210,7 @@ class SubCore(wiring.Component):
         """Results, and what collectors evict, take banks, or places in collectors and caches."""
         results, registers, collectors = self.results, self.registers, self.collectors
         wiring.connect(m, wiring.flipped(self.returned), self.pipelines.returned)
+        m.d.comb += self.overflow.eq(self.pipelines.overflow)
         for head, result in zip(results.head, self.pipelines.result, strict=True):
             wiring.connect(m, result, head)
         pairs: list[tuple[Interface, Interface]] = [

@@ -27,6 +27,8 @@ from warpbank.hdl.interfaces import (
 from warpbank.hdl.probe import EventsInterface
 from warpbank.hdl.typed import Interface
 
+_SHARED = ("start", "launch", "release", "arrival", "drain", "issues", "sthld", "lsu", "returned")
+
 
 class SubCorePorts(wiring.Signature):
     """Ports of a sub-core.
@@ -51,6 +53,7 @@ class SubCorePorts(wiring.Signature):
         the bit-vector of a PREFETCH.
     lsu : Out(lsu_stream). Uops for the load/store unit.
     returned : In(returned_stream). Complete uops from the load/store unit.
+    overflow : Out(1). A uop that the load/store unit returned is lost (`warpbank.hdl.execute.pipelines`).
     events : Out(Events), if `events` is given. Events of all units, `lsu_accept` among them.
     """
 
@@ -78,9 +81,15 @@ class SubCorePorts(wiring.Signature):
                 **({"immediate": Out(Immediate(config))} if prefetched else {}),
                 "lsu": Out(lsu_stream(config)),
                 "returned": In(returned_stream(config)),
+                "overflow": Out(1),
                 **({} if events is None else {"events": Out(events)}),
             }
         )
+
+    @property
+    def shared(self) -> wiring.Signature:
+        """Ports to the units that the sub-cores share; the others are the testbench's."""
+        return wiring.Signature({name: self.members[name] for name in _SHARED if name in self.members})
 
 
 class SubCoreInterface(Interface, Protocol):
@@ -99,4 +108,5 @@ class SubCoreInterface(Interface, Protocol):
     immediate: ImmediateInterface
     lsu: stream.Interface
     returned: AlwaysInterface
+    overflow: Signal
     events: EventsInterface

@@ -15,15 +15,6 @@ from amaranth.lib import data, wiring
 
 from warpbank.synth import yosys
 
-#: Passes that give fast C++ through Verilator: enables become `if (en) q <= d`, which costs nothing while en
-#: is 0. Memories that only a testbench looks into stay.
-SIMULATION = [
-    "setattr -set keep 1 t:$memrd_v2",
-    "proc",
-    "opt_clean -purge",
-    "opt_dff -nosdff",
-    "opt_clean -purge",
-]
 #: Passes that keep names and give `if (rst) ... else if (enable) ...` per register. Memories that only a
 #: testbench looks into stay: without them the SM would have no operands.
 READABLE = ["setattr -set keep 1 t:$memrd_v2", "proc", "opt_clean", "opt_dff", "opt_clean -purge"]
@@ -107,9 +98,44 @@ def to_rtlil(component: Any, name: str) -> str:
 
 def to_verilog(source: str, passes: list[str]) -> str:
     """Verilog text of RTLIL text. Raises YosysError."""
+    return _through(source, passes, "write_verilog -noattr")
+
+
+def changed(source: str, passes: list[str]) -> str:
+    """RTLIL text after some passes. Raises YosysError."""
+    return _through(source, passes, "write_rtlil")
+
+
+def simulation(top: str, *, flat: bool) -> list[str]:
+    """Passes that give fast C++ through Verilator: enables become `if (en) q <= d`, which costs nothing
+    while en is 0. Memories that only a testbench looks into stay.
+
+    Parameters
+    ----------
+    top : module whose reset is tied to 0, so that its state is that of its initial values.
+    flat : without hierarchy.
+    """
+    return [
+        "setattr -set keep 1 t:$memrd_v2",
+        "proc",
+        *(["flatten"] if flat else []),
+        "opt_clean",  # other names of the reset become its own
+        f"cd {top}",
+        "delete -input w:rst",
+        "connect -set rst 1'0",
+        "cd ..",
+        "opt_expr",
+        "opt_clean -purge",
+        "opt_dff -nosdff",
+        "opt_expr",
+        "opt_clean -purge",
+    ]
+
+
+def _through(source: str, passes: list[str], writes: str) -> str:
     singles = _SINGLES if _SINGLE.search(source) else []
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder)
         (at / "design.il").write_text(source)
-        yosys.run(["read_rtlil design.il", *singles, *passes, "write_verilog -noattr design.v"], at)
-        return (at / "design.v").read_text()
+        yosys.run(["read_rtlil design.il", *singles, *passes, f"{writes} result"], at)
+        return (at / "result").read_text()

@@ -1,4 +1,8 @@
-"""SM of hdl/ as a testbench sees it: which of its ports is what. Both RTL engines read it."""
+"""SM of hdl/ as a testbench sees it: which of its ports is what. Both RTL engines read it.
+
+For pysim the SM is one component. For Verilator it is two: the units that the sub-cores share, and one
+sub-core, which stands for all of them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,8 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class EventPath:
-    """Event source in the RTL: sub-core (-1: shared), event name, and the path of its bundle of signals."""
+    """Event source in the RTL: sub-core (-1: the shared units, or the one sub-core), event name, and the path
+    of its bundle of signals."""
 
     core: int
     name: str
@@ -38,11 +43,11 @@ class EventPath:
 
 @dataclass
 class Design:
-    """SM component and the paths of what the testbench serves and listens to.
+    """Component and the paths of what the testbench serves and listens to.
 
     Parameters
     ----------
-    component : the SM.
+    component : the SM, the units that its sub-cores share, or a sub-core.
     fills : per sub-core, its `warpbank.hdl.interfaces.Fill`.
     writes : (sub-core, path) of every bank's `warpbank.hdl.interfaces.WriteBack`.
     lines : the load/store unit's `warpbank.hdl.execute.lsu.Lines`.
@@ -67,16 +72,31 @@ class Design:
         return found
 
 
-def design(config: SmConfig, scheme: Scheme, apart: bool = False) -> Design:
-    """Make the SM with its probe; `apart` is the parameter of `warpbank.hdl.sm.Sm`. Raises EngineError if
+def design(config: SmConfig, scheme: Scheme) -> Design:
+    """Make the SM with its probe. Raises EngineError if this machine cannot be built in RTL."""
+    return _described(_make(config, scheme, apart=False))
+
+
+def parts(config: SmConfig, scheme: Scheme) -> tuple[Design, Design]:
+    """Make the units that the sub-cores share, and one sub-core, with their probes. Raises EngineError if
     this machine cannot be built in RTL."""
+    sm = _make(config, scheme, apart=True)
+    return _described(sm), _described(sm.cores[0])
+
+
+def _make(config: SmConfig, scheme: Scheme, apart: bool) -> Sm:
     try:
-        made = Design(Sm(config, scheme, probe=True, apart=apart))
+        return Sm(config, scheme, probe=True, apart=apart)
     except (ValueError, KeyError, NotImplementedError) as error:
         raise EngineError(
             f"the RTL of scheme {scheme.name} cannot be built for this configuration: {error}"
         ) from None
-    for path, signature in _interfaces(made.component.signature, ()):
+
+
+def _described(component: Any) -> Design:
+    """The component and what its ports are. Those of a sub-core by itself have no number of one."""
+    made = Design(component)
+    for path, signature in _interfaces(component.signature, ()):
         index = path[1] if len(path) > 1 and isinstance(path[1], int) else -1
         if isinstance(signature, Fill):
             made.fills.append(path)

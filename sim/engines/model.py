@@ -1,5 +1,9 @@
 """Shared library of the SM, in four steps: RTL, Verilog, C++, machine code. Built once per configuration and
-kept in the model cache."""
+kept in the model cache.
+
+It has two models: one of a sub-core, of which the harness makes as many as there are, and one of the units
+that they share.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +21,14 @@ from warpbank.arch.schemes import Scheme
 from warpbank.sim import extensions
 from warpbank.sim.engines import model_cache, toolchain
 from warpbank.sim.engines.base import OnBuild
-from warpbank.sim.engines.design import Design, design
+from warpbank.sim.engines.design import parts
 from warpbank.sim.engines.device import header
+from warpbank.sim.engines.late_clock import LateClock
+from warpbank.sim.engines.quiet import with_activity, without_zeros
 from warpbank.sim.engines.tuning import PUBLIC, operands, tuned
 from warpbank.synth import netlist, yosys
 
-TOP = "sm"
+TOP, CORE = "sm", "sub_core"
 _HARNESS = Path(__file__).parent / "harness"
 _ROOT = Path(__file__).parent.parent.parent
 #: Files and folders that make the RTL and the harness.
@@ -32,13 +38,27 @@ _SOURCES = (
     "sim/engines/harness",
     "sim/engines/design.py",
     "sim/engines/device.py",
+    "sim/engines/late_clock.py",
     "sim/engines/model.py",
+    "sim/engines/quiet.py",
     "sim/engines/tuning.py",
     "sim/events.py",
     "synth/netlist.py",
     "synth/yosys.py",
 )
-_VERILATOR = ["-O3", "--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
+_VERILATOR = [
+    "-O3",
+    "--x-assign",
+    "fast",
+    "--x-initial",
+    "fast",
+    "--no-assert",
+    "-Wno-fatal",
+    "-Wno-lint",
+    "-Wno-style",
+]
+#: Kinds of Verilator's files that run once.
+_SLOW = ("classes_slow", "support_fast", "support_slow")
 
 
 @dataclass(frozen=True)
@@ -69,14 +89,14 @@ def library(config: SmConfig, scheme: Scheme, build: Build, *, on_build: OnBuild
 
     Raises EngineError for a machine that cannot be built, ToolError for tools that are missing or fail.
     """
-    parts = _parts(config, scheme, build)
+    depends = _parts(config, scheme, build)
 
     def make(folder: Path) -> None:
         if on_build is not None:
             on_build(0, 0)
         _make(config, scheme, build, folder, on_build)
 
-    return model_cache.get(parts, make) / "model.so"
+    return model_cache.get(depends, make) / "model.so"
 
 
 def _parts(config: SmConfig, scheme: Scheme, build: Build) -> dict[str, object]:
@@ -139,42 +159,60 @@ def source_digest() -> str:
 
 def _make(config: SmConfig, scheme: Scheme, build: Build, folder: Path, on_build: OnBuild | None) -> None:
     """Build the model into `folder`."""
-    made = design(config, scheme, apart=True)  # refuses what cannot be built before any tool starts
+    shared, core = parts(config, scheme)  # refuses what cannot be built before any tool starts
     work = folder / "work"
     work.mkdir()
-    # All sub-cores are one module: it is written once, and Verilator shares what it can.
-    source = netlist.to_rtlil(made.component, TOP) + netlist.to_rtlil(made.component.cores[0], "sub_core")
-    verilog = work / "sm.v"
-    verilog.write_text(tuned(netlist.to_verilog(source, netlist.SIMULATION)))
-    _translate(made, config, build, verilog, work, on_build)
+    sources = {
+        TOP: netlist.to_rtlil(LateClock(shared.component), TOP),
+        CORE: netlist.to_rtlil(core.component, CORE),
+    }
+    files = {top: _translate(top, source, build, work) for top, source in sources.items()}
+    slots, places = (operands(work / CORE, config, kind) for kind in ("slots", "places"))
+    (work / "device.h").write_text(header(shared, core, config, slots, places, gated=not build.waves))
+    _compile(files, build, work, on_build)
     shutil.move(work / "model.so", folder / "model.so")
     shutil.rmtree(work)
 
 
-def _translate(
-    made: Design, config: SmConfig, build: Build, verilog: Path, work: Path, on_build: OnBuild | None
+def _translate(top: str, source: str, build: Build, work: Path) -> dict[str, list[str]]:
+    """Translate RTLIL to C++ in `work`/`top`; returns the files by kind, as Verilator does."""
+    if build.waves:  # with the hierarchy
+        text = netlist.to_verilog(source, netlist.simulation(top, flat=False))
+    else:
+        flat = netlist.changed(source, netlist.simulation(top, flat=True))
+        if top == CORE:
+            flat = with_activity(flat)
+        text = netlist.to_verilog(without_zeros(flat), ["opt_clean -purge"])
+    verilog, control = work / f"{top}.v", work / f"{top}.vlt"
+    verilog.write_text(tuned(text))
+    control.write_text(PUBLIC if top == CORE else "`verilator_config\n")
+    options = [*_VERILATOR, *(["--trace-vcd"] if build.waves else [])]
+    found: dict[str, list[str]] = toolchain.verilate(verilog, top, work / top, options, [control])["sources"]
+    return found
+
+
+def _compile(
+    files: dict[str, dict[str, list[str]]], build: Build, work: Path, on_build: OnBuild | None
 ) -> None:
-    control = work / "public.vlt"
-    control.write_text(PUBLIC)
-    # Many small files go well with -O3; for -O1 most of the time would be the headers, once for each.
-    split = "15000" if build.fast else "60000"
-    options = [*_VERILATOR, "--output-split", split, *(["--trace-vcd"] if build.waves else [])]
-    files = toolchain.verilate(verilog, TOP, work / "cpp", options, [control])["sources"]
-    slots, places = (operands(work / "cpp", config, kind) for kind in ("slots", "places"))
-    (work / "device.h").write_text(header(made, config, TOP, slots, places))
-    quick = {Path(path): build.flags for path in files["classes_fast"]}
-    slow = {
-        Path(path): ["-O0"]
-        for kind in ("classes_slow", "support_fast", "support_slow")
-        for path in files.get(kind, ())
-    }
     compiler = toolchain.compiler(fast=build.fast)
-    sources = {**quick, **slow, _HARNESS / "harness.cpp": build.flags}
-    flags = [*_common_flags(build), f"-I{work / 'cpp'}", f"-I{work}", f"-I{_HARNESS}"]
+    sources = {_HARNESS / "harness.cpp": build.flags}
+    for top, kinds in files.items():
+        slow = [path for kind, found in kinds.items() if kind in _SLOW for path in found]
+        sources[_joined(work / f"{top}.cpp", kinds["classes_fast"])] = build.flags
+        sources[_joined(work / f"{top}_slow.cpp", slow)] = ["-O0"]
+    folders = [f"-I{folder}" for folder in (work / TOP, work / CORE, work, _HARNESS)]
+    flags = [*_common_flags(build), *folders]
     objects = toolchain.compile_objects(compiler, sources, work, flags, jobs(), on_build)
+    runtime = {path: None for found in files.values() for path in found["global"]}
     toolchain.link(
-        compiler, [*objects, *_runtime(build, [Path(path) for path in files["global"]])], work / "model.so"
+        compiler, [*objects, *_runtime(build, [Path(path) for path in runtime])], work / "model.so"
     )
+
+
+def _joined(path: Path, sources: list[str]) -> Path:
+    """One source of many: a compiler takes longer to start and to read Verilator's headers than for most."""
+    path.write_text("".join(Path(source).read_text() for source in sources))
+    return path
 
 
 def _common_flags(build: Build) -> list[str]:
@@ -201,7 +239,7 @@ def _common_flags(build: Build) -> list[str]:
 
 def _runtime(build: Build, sources: list[Path]) -> list[Path]:
     """Verilator's own run-time library, compiled once per compiler and kind of build."""
-    parts = {"runtime": [path.name for path in sources], "waves": build.waves, **_tools(build)}
+    depends = {"runtime": [path.name for path in sources], "waves": build.waves, **_tools(build)}
 
     def make(folder: Path) -> None:
         compiler = toolchain.compiler(fast=build.fast)
@@ -209,7 +247,7 @@ def _runtime(build: Build, sources: list[Path]) -> list[Path]:
             compiler, dict.fromkeys(sources, build.flags), folder, _common_flags(build), jobs()
         )
 
-    return sorted(model_cache.get(parts, make).glob("*.o"))
+    return sorted(model_cache.get(depends, make).glob("*.o"))
 
 
 def jobs() -> int:

@@ -8,10 +8,12 @@ from pathlib import Path
 from warpbank.arch.parameters import SmConfig
 from warpbank.sim.engines.base import EngineError
 
-#: Verilator control file: a sub-core is a class of its own; in it the memories that the operand checker reads
-#: keep their names.
-PUBLIC = '`verilator_config\nno_inline -module "sub_core"\n' + "".join(
-    f'public_flat_rd -module "*collectors" -var "{name}_*"\n' for name in ("slots", "places")
+#: Verilator control file of a sub-core, flat or not: the memories that the operand checker reads keep their
+#: names.
+PUBLIC = "`verilator_config\n" + "".join(
+    f'public_flat_rd -module "{module}" -var "{prefix}{name}_*"\n'
+    for module, prefix in (("*collectors", ""), ("sub_core", "collectors."))
+    for name in ("slots", "places")
 )
 
 #: One lane of a masked write, as Yosys writes it.
@@ -62,15 +64,15 @@ def _one_write(lanes: list[re.Match[str]]) -> str:
 
 
 def operands(folder: Path, config: SmConfig, kind: str = "slots") -> list[str]:
-    """Places of the collectors' memories in the C++ that Verilator wrote to `folder`, from `root` on: those
-    of sub-core 0, of 1, ...
+    """Names of a sub-core's collectors' memories in the C++ that Verilator wrote to `folder`: of collector 0,
+    of 1, ...
 
     `kind`: `slots`, the values; or `places`, the rows in which a uop's operands stand, where that is not its
     source slots.
     """
     found: dict[int, str] = {}
-    for path in folder.glob("*_sub_core.h"):
-        for name in re.findall(rf"VlUnpacked<[^;]*> (\w+__DOT__{kind}_\d+);", path.read_text()):
+    for path in folder.glob("*___024root.h"):
+        for name in re.findall(rf"VlUnpacked<[^;]*> (\w+{kind}_\d+);", path.read_text()):
             found[int(name.rsplit("_", 1)[1])] = name
     if kind == "places" and not found:
         return []
@@ -78,5 +80,4 @@ def operands(folder: Path, config: SmConfig, kind: str = "slots") -> list[str]:
         raise EngineError(
             f"the compiled model has the collectors {sorted(found)}, and not those of its configuration"
         )
-    cores = [f"__PVT__sm__DOT__core_{core}->" for core in range(config.sub_cores)]
-    return [core + found[collector] for core in cores for collector in sorted(found)]
+    return [found[collector] for collector in sorted(found)]

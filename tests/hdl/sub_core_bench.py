@@ -244,5 +244,5 @@ def _check_ports(ctx: Any, core: SubCore, log: Recording, key: tuple[int, int]) 
     expected = (int(uop.arrive), int(uop.last)) if uop is not None else (0, 0)
     if found != expected or (uop is not None and ctx.get(arrival.warp) != uop.warp):
         raise Divergence(f"cycle {key[1]}: arrival {found} instead of {expected}")
-    if ctx.get(core.pipelines.overflow):
+    if ctx.get(core.overflow):
         raise Divergence(f"cycle {key[1]}: a returned uop was lost")

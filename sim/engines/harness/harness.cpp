@@ -8,6 +8,7 @@
 
 #include "checker.h"
 #include "device.h"
+#include "machine.h"
 #include "recorder.h"
 #include "streams.h"
 #include "trace.h"
@@ -51,7 +52,6 @@ public:
         status_.slots = &streams_.slots[0][0];
         status_.launch_cycles = launch_cycles_.data();
         status_.message = "";
-        reset();
         launch_ = next_launch(0);
         if (launch_ == setup_.launch_count) {
             ended_ = true;
@@ -82,9 +82,8 @@ public:
 
 #if VM_TRACE
     void open_waves(const char* path, uint64_t start, uint64_t end) {
-        context_.traceEverOn(true);
         waves_ = std::make_unique<VerilatedVcdC>();
-        model_->trace(waves_.get(), 99);
+        machine_.context().trace(waves_.get(), 99);
         waves_->open(path);
         waves_from_ = start;
         waves_to_ = end;
@@ -98,12 +97,11 @@ public:
 private:
     // One clock cycle: read what the RTL asks and reports, answer, give the clock edge.
     State step() {
-        device::Model& model = *model_;
         stop_ = RUNNING;
-        answer(model);
-        events(model);
-        if (device::overflow(model)) fail("a uop that the load/store unit returned was lost");
-        if (device::started(model) && !streams_.assign(device::begin(model)))
+        answer();
+        events();
+        if (machine_.unsettled()) fail("the sub-cores and the units that they share wait for each other within a cycle");
+        if (device::started(machine_.shared) && !streams_.assign(device::begin(machine_.shared)))
             fail("the slots that started in this cycle are not those of one CTA");
 #if VM_TRACE
         if (waves_ && cycle_ >= waves_from_ && cycle_ < waves_to_) waves_->dump(cycle_ * 2);
@@ -120,41 +118,42 @@ private:
     }
 
     void edge() {
-        model_->clk = 1;
-        model_->eval();
+        machine_.edge([this] {
 #if VM_TRACE
-        if (waves_ && cycle_ >= waves_from_ && cycle_ < waves_to_) waves_->dump(cycle_ * 2 + 1);
+            if (waves_ && cycle_ >= waves_from_ && cycle_ < waves_to_) waves_->dump(cycle_ * 2 + 1);
 #endif
-        device::fall(*model_);
-    }
-
-    void reset() {
-        model_->rst = 1;
-        model_->clk = 0;
-        model_->eval();
-        model_->clk = 1;
-        model_->eval();
-        model_->clk = 0;
-        model_->eval();
-        model_->rst = 0;
-        model_->eval();
+        });
     }
 
     // --- Questions of the RTL.
 
-    void answer(device::Model& model) {
-#define FILL(core, valid, warp, uop) \
-    if (valid) fill(core, int(warp), words(uop));
-        EACH_FILL(model, FILL)
+    void answer() {
+        for (int core = 0; core < CORES; ++core) {
+            if (!machine_.changed(core)) continue;  // or it had asked before, and the edge had changed it
+            device::Core& model = machine_.core(core);
+#define FILL(valid, warp, uop) \
+    if (valid) { \
+        fill(core, int(warp), words(uop)); \
+        machine_.answered(core); \
+    }
+            EACH_FILL(model, FILL)
 #undef FILL
-#define WRITE(core, valid, warp, seq, reg, value) \
-    if (valid) write(core, int(warp), uint32_t(seq), uint32_t(reg), words(value));
-        EACH_WRITE(model, WRITE)
+#define WRITE(valid, warp, seq, reg, value) \
+    if (valid) { \
+        write(core, int(warp), uint32_t(seq), uint32_t(reg), words(value)); \
+        machine_.answered(core); \
+    }
+            EACH_WRITE(model, WRITE)
 #undef WRITE
-#define IMMEDIATE(core, valid, pc, to) \
-    if (valid) std::memcpy(words(to), setup_.immediates + size_t(pc) * 32, 32);
-        EACH_IMMEDIATE(model, IMMEDIATE)
+#define IMMEDIATE(valid, pc, to) \
+    if (valid) { \
+        std::memcpy(words(to), setup_.immediates + size_t(pc) * 32, 32); \
+        machine_.answered(core); \
+    }
+            EACH_IMMEDIATE(model, IMMEDIATE)
 #undef IMMEDIATE
+            if (model.overflow) fail("a uop that the load/store unit returned was lost");
+        }
         // What the load/store unit reports of a line depends on the answer within the cycle.
 #define LINE(valid, core, warp, seq, index, to, sectors) \
     if (valid) { \
@@ -162,9 +161,9 @@ private:
         line(int(core), int(warp), uint32_t(seq), uint32_t(index), touched); \
         to = touched & ((uint64_t(1) << 57) - 1); \
         sectors = touched >> 57; \
-        model.eval(); \
+        machine_.heard(); \
     }
-        EACH_LINE(model, LINE)
+        EACH_LINE(machine_.shared, LINE)
 #undef LINE
     }
 
@@ -218,14 +217,37 @@ private:
 
     // --- What the RTL reports.
 
-    void events(device::Model& model) {
-#define EVENT(core, name, valid, ...) \
-    if (valid) { \
-        recorder_.event<device::EVENT_##name>(cycle_, core, __VA_ARGS__); \
-        note<device::EVENT_##name>(core, __VA_ARGS__); \
-    }
-        EACH_EVENT(model, EVENT)
+    void events() {
+#define EVENT(name, valid, ...) \
+    if (valid) event<device::EVENT_##name>(-1, __VA_ARGS__);
+        EACH_SHARED_EVENT(machine_.shared, EVENT)
 #undef EVENT
+        for (int core = 0; core < CORES; ++core) {
+            device::Core& model = machine_.core(core);
+            // Of a sub-core that has not changed, the events of the cycle before happen again: often the scheduler's alone.
+            if (machine_.changed(core) || others_[core]) {
+                others_[core] = false;
+#define EVENT(name, valid, ...) \
+    if (valid) { \
+        event<device::EVENT_##name>(core, __VA_ARGS__); \
+        if constexpr (device::EVENT_##name != device::EVENT_scheduler) others_[core] = true; \
+    }
+                EACH_CORE_EVENT(model, EVENT)
+#undef EVENT
+            } else {
+#define EVENT(name, valid, ...) \
+    if constexpr (device::EVENT_##name == device::EVENT_scheduler) \
+        if (valid) event<device::EVENT_##name>(core, __VA_ARGS__);
+                EACH_CORE_EVENT(model, EVENT)
+#undef EVENT
+            }
+        }
+    }
+
+    template <int EVENT, class... Values>
+    void event(int core, Values... values) {
+        recorder_.event<EVENT>(cycle_, core, values...);
+        note<EVENT>(core, values...);
     }
 
     // What the testbench itself learns from an event.
@@ -287,7 +309,8 @@ private:
     // Offer a launch to the RTL, which takes it in the cycle in which the one before ends.
     void offer(uint64_t number) {
         const bool any = number < setup_.launch_count;
-        device::offer(*model_, any, any ? setup_.payloads + number * device::LAUNCH_WORDS : nullptr);
+        device::offer(machine_.shared, any, any ? setup_.payloads + number * device::LAUNCH_WORDS : nullptr);
+        machine_.heard();
     }
 
     // The RTL has taken the launch that was offered.
@@ -321,11 +344,10 @@ private:
     // The run is over, but the L2 still serves what was sent before.
     State drained() {
         for (int count = 0; count < device::TAIL; ++count) {
-            device::Model& model = *model_;
-#define EVENT(core, name, valid, ...) \
+#define EVENT(name, valid, ...) \
     if constexpr (device::EVENT_##name == device::EVENT_l2_access) \
-        if (valid) recorder_.event<device::EVENT_##name>(cycle_ + count, core, __VA_ARGS__);
-            EACH_EVENT(model, EVENT)
+        if (valid) recorder_.event<device::EVENT_##name>(cycle_ + count, -1, __VA_ARGS__);
+            EACH_SHARED_EVENT(machine_.shared, EVENT)
 #undef EVENT
             edge();
         }
@@ -350,9 +372,9 @@ private:
     } decompressed_[CORES][device::WARPS] = {};  // the one decompress move that a warp may have in flight
     std::vector<uint64_t> launch_cycles_;
     Status status_{};
-    VerilatedContext context_;
-    std::unique_ptr<device::Model> model_ = std::make_unique<device::Model>(&context_);
-    const device::Operands operands_{*model_};
+    Machine machine_;
+    const device::Operands operands_{machine_};
+    bool others_[CORES] = {};  // a sub-core had other events than its scheduler's
 #if VM_TRACE
     std::unique_ptr<VerilatedVcdC> waves_;
     uint64_t waves_from_ = 0, waves_to_ = 0;
