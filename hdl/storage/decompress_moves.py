@@ -201,16 +201,30 @@ class DecompressMoves(wiring.Component):
 
 
 def _look(m: Module, row: Value, first: Value, name: str) -> Value:
-    """Bits of the registers from `first` on, as many as a uop may write, each in its column."""
+    """Bits of the registers from `first` on, as many as a uop may write, each in its column (`_places`).
+
+    The number is decoded before it is counted up, which turns its masks by one and waits for no carry.
+    """
+    low, group = first[:LOW], first[LOW:]
+    half = len(group) // 2
+    inner = decode(m, group[:half], Const(1), 1 << half, f"inner_{name}")
+    outer = decode(m, group[half:], Const(1), 1 << len(group) - half, f"outer_{name}")
+    next_inner = inner.rotate_left(1)
+    next_outer = Mux(inner[-1], outer.rotate_left(1), outer)
     found = []
-    for column, place in enumerate(_places(m, first, name)):
-        group = place[LOW:]
-        half = len(group) // 2
-        inner = decode(m, group[:half], Const(1), 1 << half, f"inner_{name}_{column}")
-        outer = decode(m, group[half:], Const(1), 1 << len(group) - half, f"outer_{name}_{column}")
+    for column in range(MAX_DESTINATIONS):
+        behind, within, above = (
+            Signal(size, name=f"{kind}_{name}_{column}")
+            for kind, size in (("behind", 1), ("within", len(inner)), ("above", len(outer)))
+        )
+        m.d.comb += [
+            behind.eq(low > column),
+            within.eq(Mux(behind, next_inner, inner)),
+            above.eq(Mux(behind, next_outer, outer)),
+        ]
         bits = Cat(row[column::MAX_DESTINATIONS])
-        parts = [(bits.word_select(number, 1 << half) & inner).any() for number in range(len(outer))]
-        found.append((Cat(parts) & outer).any())
+        parts = [(bits.word_select(number, len(inner)) & within).any() for number in range(len(outer))]
+        found.append((Cat(parts) & above).any())
     return Cat(found)
 
 
