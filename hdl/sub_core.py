@@ -104,7 +104,7 @@ class SubCore(wiring.Component):
         )
         self.pipelines = Pipelines(config, probe)
         self.results = ResultArbiter(config, collection.keeps, collection.evicts, probe)
-        self.moves = DecompressMoves(config, len(self.registers.stored), probe)
+        self.moves = DecompressMoves(config, len(self.registers.stored), probe, scheme.units.mapping.renames)
         self.scalar = scalar_lanes(config, self.registers.parts, collection, self.registers.executes, probe)
         parts = self._parts()
         self._reporters = reporting(*parts.values()) if probe else []
@@ -319,6 +319,10 @@ class SubCore(wiring.Component):
             status.pick.eq(scheduler.pick),
             buffers.warp.eq(scheduler.pick),
             buffers.pop.eq(status.issues & ~moves.inserts),
+            *(
+                first.eq(hazards.destination)
+                for first, hazards in zip(moves.first, buffers.hazards, strict=False)
+            ),
             moves.warp.eq(scheduler.pick),
             moves.uop.eq(buffers.uop),
             moves.missing.eq(Array(registers.missing)[scheduler.pick]),

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from warpbank.arch.parameters import bits
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.layouts import REGISTER_WIDTH
 from warpbank.hdl.lfsr import WIDTH as RANDOM_WIDTH
 from warpbank.hdl.lfsr import any_of, turned
-from warpbank.hdl.round_robin import chosen, encode
+from warpbank.hdl.prefix_counts import at_least, exactly, nth
+from warpbank.hdl.round_robin import chosen, encode, pick
 
 
 class Lines:
@@ -90,12 +91,99 @@ def victim(
     return line
 
 
+def victims(
+    m: Module, lines: Lines, valid: Value, closed: Value, random: Value, far_first: bool
+) -> list[Signal]:
+    """Masks of the lines that are replaced one after the other by the missed sources of a uop, all at once;
+    each is the `victim` of what those before it left.
+
+    First come the lines that are not `valid`, then with `far_first` those whose reuse is far, in an order
+    that follows from `random`, then the others, the least recently used first. Three searches side by side
+    find the lines of each kind; only then it counts how many there are of each.
+    """
+    size, most = lines.size, MAX_SOURCES
+    empty, far, other = (Signal(size, name=f"{kind}_lines") for kind in ("empty", "far", "other"))
+    m.d.comb += [
+        empty.eq(~closed & ~valid),
+        far.eq(~closed & valid & ~lines.near if far_first else 0),
+        other.eq(~closed & valid & (lines.near if far_first else ~Const(0, size))),
+    ]
+    empties = exactly(at_least(m, empty, most, "empty_count"))
+    older = [exactly(at_least(m, row & other, most, f"older_{line}")) for line, row in enumerate(lines.newer)]
+    behind: list[Value] = [  # the lines that are not empty, in their order
+        Cat(counts[k] & other[line] if k < len(counts) else Const(0, 1) for line, counts in enumerate(older))
+        for k in range(most)
+    ]
+    if far_first:
+        counts = exactly(at_least(m, far, size, "far_count"))
+        oldest, behind = behind, []
+        for k, line in enumerate(_random_order(m, far, counts, empties, random)):
+            behind.append(line | _or(Mux(counts[n], oldest[k - n], 0) for n in range(min(k, size) + 1)))
+    found = [Signal(size, name=f"victim_{k}") for k in range(most)]
+    for k, (line, own) in enumerate(zip(found, nth(m, empty, most, "empty_line"), strict=True)):
+        before = range(min(k, len(empties) - 1) + 1)
+        m.d.comb += line.eq(own | _or(Mux(empties[n], behind[k - n], 0) for n in before))
+    return found
+
+
+def _random_order(
+    m: Module, far: Value, counts: Sequence[Value], empties: Sequence[Value], random: Value
+) -> list[Signal]:
+    """Far lines in the order in which they are replaced: each one of those left, by a number of its own.
+
+    Parameters
+    ----------
+    far, counts : the lines, and how many they are, one-hot.
+    empties : how many lines are replaced before them, one-hot.
+    random : the shift register's number.
+    """
+    size, most = len(far), MAX_SOURCES
+    # ranks[k][n]: which of n lines the choice k takes, one-hot; from registers.
+    ranks: list[list[Value]] = []
+    for k in range(most):
+        number = turned(random, Const(k, 3), most)
+        products = [(number * n)[RANDOM_WIDTH:] for n in range(1, size + 1)]
+        ranks.append(
+            [Const(0, size), *(Cat(product == place for place in range(size)) for product in products)]
+        )
+    nths = nth(m, far, size, "far_line")
+    chosen_: list[Signal] = []  # of those that the ones before left
+    lines = [Signal(size, name=f"far_victim_{k}") for k in range(most)]
+    for k, line in enumerate(lines):
+        rank = Signal(size, name=f"far_rank_{k}")
+        m.d.comb += rank.eq(
+            _or(
+                Mux(
+                    empties[before],
+                    _or((Mux(counts[n], ranks[before + k][n - k], 0) for n in range(k + 1, size + 1)), size),
+                    0,
+                )
+                for before in range(min(most - k, len(empties)))
+            )
+        )
+        place: Value = rank
+        for step, other in enumerate(reversed(chosen_)):  # count those that went before
+            below = Cat(other[bit + 1 :].any() for bit in range(size))
+            moved = Signal(size, name=f"far_place_{k}_{step}")
+            m.d.comb += moved.eq(place & below | (place & ~below) << 1)
+            place = moved
+        chosen_.append(rank)
+        m.d.comb += line.eq(pick(place, nths))
+    return lines
+
+
 @dataclass(frozen=True)
 class Taken:
-    """Effect of a uop on a cache table: slots found, lines taken and used, and the order of use afterwards.
+    """Effect of a uop on a cache table.
 
-    `places`: the line of each slot. `near`: lines used whose reuse is near. `misses`: some slot was not
-    found.
+    Parameters
+    ----------
+    hits : slots found.
+    places : line of each slot.
+    fresh, used : lines taken; lines of all slots.
+    near : lines used whose reuse is near.
+    after : row i has the lines that line i is used after, both for this uop.
+    misses : some slot was not found.
     """
 
     hits: Signal
@@ -103,8 +191,15 @@ class Taken:
     fresh: Signal
     used: Signal
     near: Signal
-    newer: list[Value]
+    after: list[Signal]
     misses: Value
+
+    def renewed(self, rows: Sequence[Value]) -> list[Value]:
+        """Order of use of a table after the uop."""
+        return [
+            after | Mux(self.used[line], ~self.used & ~(1 << line), row & ~self.used)
+            for line, (after, row) in enumerate(zip(self.after, rows, strict=True))
+        ]
 
 
 def take(
@@ -128,36 +223,34 @@ def take(
     for slot, mask in enumerate(masks):
         same = Cat(number == sources[slot] for number in lines.registers) & valid
         m.d.comb += mask.eq(Mux(source_valid[slot], same, 0))
-    hits = Signal(MAX_SOURCES, name="hits")
-    m.d.comb += hits.eq(Cat(mask.any() for mask in masks))
-    closed: Value = reduce(or_, masks)
-    fresh: Value = closed & 0
-    places, used, rows, nears = [], [], list(lines.newer), []
-    turn: Value = hits[0] & 0
-    width = bits(size)
-    for slot, mask in enumerate(masks):
-        missed = Signal(name=f"missed_{slot}")
-        m.d.comb += missed.eq(source_valid[slot] & ~hits[slot])
-        number = Signal(RANDOM_WIDTH, name=f"number_{slot}")
-        m.d.comb += number.eq(turned(random, turn, slot + 1))
-        line = victim(m, lines, valid, closed | fresh, number, far_first, f"slot_{slot}")
-        own = Signal(size, name=f"line_of_{slot}")
-        m.d.comb += own.eq(Mux(missed, line, mask))
-        grown = Signal(size, name=f"fresh_{slot}")
-        m.d.comb += grown.eq(fresh | Mux(missed, line, 0))
-        later = Signal(3, name=f"turn_{slot}")
-        m.d.comb += later.eq(turn + missed)
-        fresh, turn = grown, later
-        place = Signal(width, name=f"place_{slot}")
-        m.d.comb += place.eq(encode(own))
-        places.append(place)
-        used.append(own)
-        nears.append(Mux(near[slot], own, 0))
-        stage = [Signal(size, name=f"newer_{slot}_{number}") for number in range(size)]
-        m.d.comb += [after.eq(row) for after, row in zip(stage, touched(rows, own), strict=True)]
-        rows = list(stage)
-    all_used, all_near, all_fresh = (
-        Signal(size, name=name) for name in ("used_by_uop", "near_of_uop", "fresh")
-    )
-    m.d.comb += [all_used.eq(reduce(or_, used)), all_near.eq(reduce(or_, nears)), all_fresh.eq(fresh)]
-    return Taken(hits, places, all_fresh, all_used, all_near, list(rows), turn != 0)
+    hits, missed = Signal(MAX_SOURCES, name="hits"), Signal(MAX_SOURCES, name="missed")
+    m.d.comb += [hits.eq(Cat(mask.any() for mask in masks)), missed.eq(source_valid & ~hits)]
+    replaced = victims(m, lines, valid, _or(masks), random, far_first)
+    turns = nth(m, missed, MAX_SOURCES, "missed_slot")
+    used = [Signal(size, name=f"line_of_{slot}") for slot in range(MAX_SOURCES)]
+    m.d.comb += [
+        own.eq(mask | _or(Mux(turn[slot], line, 0) for turn, line in zip(turns, replaced, strict=True)))
+        for slot, (own, mask) in enumerate(zip(used, masks, strict=True))
+    ]
+    all_used, all_near, fresh = (Signal(size, name=name) for name in ("used_by_uop", "near_of_uop", "fresh"))
+    places = [Signal(bits(size), name=f"place_{slot}") for slot in range(MAX_SOURCES)]
+    m.d.comb += [
+        *(place.eq(encode(own)) for place, own in zip(places, used, strict=True)),
+        all_used.eq(_or(used)),
+        all_near.eq(_or(Mux(near[slot], own, 0) for slot, own in enumerate(used))),
+        fresh.eq(_or(Mux(turn.any(), line, 0) for turn, line in zip(turns, replaced, strict=True))),
+    ]
+    after = [Signal(size, name=f"after_{line}") for line in range(size)]
+    for line, row in enumerate(after):
+        later: Value = Const(0, size)  # lines of the slots from this one on
+        newer = []
+        for own in reversed(used):
+            newer.append(Mux(own[line], ~later, 0))
+            later = later | own
+        m.d.comb += row.eq(_or(newer) & all_used & ~(1 << line))
+    return Taken(hits, places, fresh, all_used, all_near, after, missed.any())
+
+
+def _or(parts: Iterable[Value], width: int = 0) -> Value:
+    """All of `parts`; 0 of `width` bits if there is none."""
+    return reduce(or_, parts, Const(0, width))

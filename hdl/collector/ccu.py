@@ -36,7 +36,7 @@ from warpbank.hdl.layouts import UNITS, Collection, dispatch_layout
 from warpbank.hdl.lfsr import WIDTH as RANDOM_WIDTH
 from warpbank.hdl.lfsr import Lfsr, any_of
 from warpbank.hdl.probe import Events, EventsInterface, emit
-from warpbank.hdl.round_robin import decode, encode, first_from
+from warpbank.hdl.round_robin import decode, encode, pick, soonest
 from warpbank.hdl.storage.metadata import metadata_layout
 from warpbank.hdl.typed import Record, record
 
@@ -237,10 +237,11 @@ class Ccu(wiring.Component):
             self._numbers.append(Lfsr(number_seed(core.collector.seed, number)))
             m.submodules[f"random_{number}"] = self._numbers[number]
         m.d.comb += self.may_slide.eq((1 << core.warps) - 1)
-        fresh_owner = self._choose(m)
-        allocated = decode(m, self.entry, self.issue.valid, count, "allocated")
+        fresh_owner, choice = self._choose(m)
+        allocated = Signal(count, name="allocated")
+        m.d.comb += allocated.eq(Mux(self.issue.valid, choice, 0))
         taken, random = self._take(m, fresh_owner)
-        gone = self._dispatch(m)
+        gone = self._dispatch(m, allocated)
         for number in range(count):
             self._table(m, number, allocated[number], gone[number], fresh_owner, taken)
         for unit, (asked, offer) in enumerate(zip(self.keep, self.result, strict=True)):
@@ -250,19 +251,20 @@ class Ccu(wiring.Component):
                 for name in ("warp", "seq", "register", "mask")
             ]
         m.d.sync += self._busy.eq(self._busy & ~gone | allocated)
-        m.d.comb += random.eq(Array(lfsr.state for lfsr in self._numbers)[self.entry])
+        m.d.comb += random.eq(pick(self._looks, [lfsr.state for lfsr in self._numbers]))
         if self._probe:
             self._events(m, fresh_owner, taken)
         return m
 
     # --- Which unit takes the uop that issues.
 
-    def _choose(self, m: Module) -> Signal:
-        """Choose the unit. Returns whether it changes hands."""
+    def _choose(self, m: Module) -> tuple[Signal, Value]:
+        """Choose the unit. Returns whether it changes hands, and its mask."""
         core, count = self._config.sub_core, self._count
         warp = self.issue.payload.warp
         free, far, holders, mine = Signal(count), Signal(count), Signal(core.warps), Signal(core.warps)
         has, fresh_owner = Signal(count), Signal()
+        self._looks = has  # unit in whose table sources are looked up: any other one is empty for them
         owners = [
             decode(m, owner, self._owned[number], core.warps, f"owners_{number}")
             for number, owner in enumerate(self._owner)
@@ -293,20 +295,21 @@ class Ccu(wiring.Component):
         choice = any_of(m, open_, chooser.state, "unit")
         given = self.issue.valid & fresh_owner
         if self.own_unit:
+            taker: Value = Mux(fresh_owner, choice, has)
             m.d.comb += [
                 self.may_issue.eq(mine | Mux(open_.any(), ~holders, 0)),
                 fresh_owner.eq(~has.any()),
-                self.entry.eq(encode(Mux(fresh_owner, choice, has))),
                 chooser.advance.eq(given),
             ]
         else:
+            taker = choice
             m.d.comb += [
                 self.may_issue.eq(open_.any().replicate(core.warps)),
                 fresh_owner.eq(~(has & choice).any()),
-                self.entry.eq(encode(choice)),
                 chooser.advance.eq(self.issue.valid),
                 self._left.eq(Mux(given, has, 0)),
             ]
+        m.d.comb += self.entry.eq(encode(taker))
         waits = Signal()
         if self.far_first:
             m.d.comb += waits.eq(
@@ -319,7 +322,7 @@ class Ccu(wiring.Component):
             self._count_waits(m, waited, waits, given & ~(free & far).any())
         if self._probe:
             emit(m, self.events.unit_wait[0], waits, cycles=waited + 1)
-        return fresh_owner
+        return fresh_owner, taker
 
     def _open_units(self, free: Value, has: Value) -> Value:
         """Units that a warp may be given under customary policies; `has`: the one that it owns."""
@@ -335,13 +338,14 @@ class Ccu(wiring.Component):
     # --- The sources of the uop that issues.
 
     def _take(self, m: Module, fresh_owner: Signal) -> tuple[Taken, Signal]:
-        """Look the uop's sources up in its unit's table, and request what is not there. Returns also the
-        random number, to be driven."""
+        """Look the uop's sources up in its warp's table, and request what is not there. A unit that changes
+        hands is empty for them, so that nothing waits for the choice. Returns also the random number, to be
+        driven."""
         issue = self.issue.payload
         lines = Lines(self._config.sub_core.collector.cache_lines, "of_unit")
         states = [Cat(*table.all()) for table in self._tables]
         state = Signal(len(states[0]), name="state_of_unit")
-        m.d.comb += state.eq(Array(states)[self.entry])
+        m.d.comb += state.eq(pick(self._looks, states))
         m.d.comb += Cat(*lines.all()).eq(state)
         random = Signal(RANDOM_WIDTH, name="random_of_unit")
         taken = take(
@@ -367,7 +371,7 @@ class Ccu(wiring.Component):
 
     # --- Dispatch.
 
-    def _dispatch(self, m: Module) -> Signal:
+    def _dispatch(self, m: Module, allocated: Value) -> Signal:
         """Choose one complete unit per execution unit. Returns the mask of those that go."""
         count, uop = self._count, self.issue.payload.uop
         layout = data.StructLayout(
@@ -380,7 +384,6 @@ class Ccu(wiring.Component):
         m.d.comb += complete.eq(
             self._busy & Cat(~(table.locked & ~table.filled).any() for table in self._tables)
         )
-        allocated = decode(m, self.entry, self.issue.valid, count, "allocated_kind")
         for number, signal in enumerate(self._kinds):
             with m.If(allocated[number]):
                 m.d.sync += signal.eq(uop.unit)
@@ -390,7 +393,7 @@ class Ccu(wiring.Component):
             pointer = Signal(self._config.sub_core.collector_width, name=f"pointer_{unit}")
             mask = Signal(count, name=f"complete_{Unit(unit).name.lower()}")
             m.d.comb += mask.eq(complete & Cat(signal == unit for signal in self._kinds))
-            choice = first_from(m, mask, pointer, f"unit_{unit}")
+            choice = soonest(m, mask, pointer, f"unit_{unit}")
             held = read_at(m, uops, choice.index)
             m.d.comb += [port.valid.eq(choice.any), port.payload.collector.eq(choice.index)]
             m.d.comb += [getattr(port.payload, name).eq(getattr(held, name)) for name, _ in layout]
@@ -451,7 +454,9 @@ class Ccu(wiring.Component):
         ]
         with m.If(allocated):
             m.d.sync += table.near.eq(table.near & ~taken.used | taken.near)
-            m.d.sync += [row.eq(after) for row, after in zip(table.newer, taken.newer, strict=True)]
+            m.d.sync += [
+                row.eq(after) for row, after in zip(table.newer, taken.renewed(table.newer), strict=True)
+            ]
         with m.Elif(kept):
             m.d.sync += table.near.eq(table.near | line)
             m.d.sync += [
@@ -536,7 +541,7 @@ class Ccu(wiring.Component):
         m.d.comb += near.eq(
             mine & Cat(offer.payload.near for offer in self.result) if self.far_first else mine
         )
-        port = first_from(m, near, self.first, f"port_{number}")
+        port = soonest(m, near, self.first, f"port_{number}")
         replaced = Mux(allocated, taken.fresh, 0)
         forgets = (allocated & fresh_owner) | self._left[number]
         kept, line = Signal(name=f"keeps_{number}"), Signal(table.size, name=f"line_{number}")
@@ -546,25 +551,24 @@ class Ccu(wiring.Component):
         ]
         offered = record(self.result[0].payload.shape(), name=f"offered_{number}")
         m.d.comb += offered.as_value().eq(
-            Array(offer.payload.as_value() for offer in self.result)[port.index]
+            pick(port.one_hot, [offer.payload.as_value() for offer in self.result])
         )
         hit = Signal(table.size, name=f"hit_of_{number}")
-        m.d.comb += hit.eq(Array(here)[port.index])
+        m.d.comb += hit.eq(pick(port.one_hot, here))
         lfsr = self._numbers[number]
         place = victim(m, table, table.valid, table.locked, lfsr.state, self.far_first, f"port_{number}")
         able = Signal(name=f"able_{number}")
         m.d.comb += able.eq(
-            Cat(offer.taken for offer in self.result).bit_select(port.index, 1)
-            & port.any
+            (port.one_hot & Cat(offer.taken for offer in self.result)).any()
             & ~allocated
             & ~self._left[number]
-            & (hit.any() | offered.mask.all())
+            & (hit.any() | (port.one_hot & Cat(offer.payload.mask.all() for offer in self.result)).any())
         )
         m.d.comb += [line.eq(Mux(hit.any(), hit, place)), kept.eq(able & line.any())]
         m.d.comb += lfsr.advance.eq(Mux(allocated, taken.misses, kept & ~hit.any()))
         m.d.comb += [
             keep.valid.eq(kept),
-            keep.value.eq(Array(asked.value for asked in self.keep)[port.index]),
+            keep.value.eq(pick(port.one_hot, [asked.value for asked in self.keep])),
         ]
         self._keeps.append(Mux(kept, port.one_hot, 0))
         m.d.comb += [

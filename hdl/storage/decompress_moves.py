@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import Protocol
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_DESTINATIONS, MOVE, TO_BANKS, TO_COLLECTOR, Unit
-from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.layouts import REGISTER_WIDTH, uop_layout
 from warpbank.hdl.probe import Events, EventsInterface, emit
-from warpbank.hdl.round_robin import chosen
+from warpbank.hdl.round_robin import decode, pick, soonest
 from warpbank.hdl.typed import Interface, Record
+
+#: Registers of a warp, and the lower bits of a register's number among those that a uop may write at once.
+REGISTERS = 1 << REGISTER_WIDTH
+LOW = (MAX_DESTINATIONS - 1).bit_length()
 
 
 class Stored(wiring.Signature):
@@ -50,17 +54,23 @@ class DecompressMoves(wiring.Component):
     back as they are; the scoreboard makes the uop wait. A uop whose destinations hold nothing that any lane
     still needs goes at once.
 
+    The table has a bit per register, in flip-flops. Every warp's first uop is looked up before the scheduler
+    picks a warp, which then takes four bits.
+
     Parameters
     ----------
     config : the machine.
     banks : in which registers are compressed; 0: nothing needs a move, and nothing is built for any.
     probe : generate `events` (move).
+    renames : registers change their banks, so that any port may tell of any register; False: a register is
+        in the bank (register + warp) mod banks, and only that port's bits can be its.
 
     Members
     -------
     stored : In(Stored) per bank.
+    first : In(8) per warp. First register that the warp's first uop writes.
     warp : In. The warp that issues.
-    uop : In(uop_layout). Its first uop, without hazards.
+    uop : In(uop_layout). Its first uop, without hazards; writes from `first` of that warp on.
     missing : In(4). Its destinations that are nowhere, so that nothing of them can be lost.
     issues : In(1). It issues in this cycle.
     goes : Out(uop_layout). What issues: the uop, or a move of the first of its destinations that needs one.
@@ -75,6 +85,7 @@ class DecompressMoves(wiring.Component):
     """
 
     stored: list[StoredInterface]
+    first: list[Signal]
     warp: Signal
     uop: Record
     missing: Signal
@@ -83,14 +94,16 @@ class DecompressMoves(wiring.Component):
     inserts: Signal
     events: EventsInterface
 
-    def __init__(self, config: SmConfig, banks: int, probe: bool = False) -> None:
+    def __init__(self, config: SmConfig, banks: int, probe: bool = False, renames: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Moves needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         self._probe = probe
+        self._renames = renames
         core = config.sub_core
         members = {
             "stored": In(Stored(config)).array(banks),
+            "first": In(REGISTER_WIDTH).array(core.warps if banks else 0),
             "warp": In(core.warp_width),
             "uop": In(uop_layout(config)),
             "missing": In(MAX_DESTINATIONS),
@@ -108,30 +121,38 @@ class DecompressMoves(wiring.Component):
         if not self.stored:
             m.d.comb += goes.eq(uop)
             return m
-        table = m.submodules.compressed = Memory(shape=1, depth=1 << REGISTER_WIDTH + len(self.warp), init=[])
-        packed = Signal(MAX_DESTINATIONS)
-        for number in range(MAX_DESTINATIONS):
-            place = Signal(REGISTER_WIDTH + len(self.warp), name=f"place_{number}")
-            m.d.comb += place.eq(Cat((uop.destination + number)[:REGISTER_WIDTH], self.warp))
-            there = (number < uop.count) & ~self.missing[number]
-            m.d.comb += packed[number].eq(there & read_at(m, table, place))
-            for stored in self.stored:  # what a collector evicted in the cycle before
-                with m.If(stored.valid & (Cat(stored.register, stored.warp) == place)):
-                    m.d.comb += packed[number].eq(there & stored.compressed)
-        first = chosen(m, packed, "first")
+        # A move is entered in the table one cycle late, so that its choice and the table's decoders need not
+        # fit into one; until then it stands here.
+        moving = Signal()
+        moved_warp = Signal.like(self.warp, name="moved_warp", reset_less=True)
+        moved = Signal(REGISTER_WIDTH, reset_less=True)
+        rows = self._table(m, moving, moved_warp, moved)
+        looked = [
+            _look(m, row, first, str(w)) for w, (row, first) in enumerate(zip(rows, self.first, strict=True))
+        ]
+        at = decode(m, self.warp, Const(1), len(rows), "at")
+        known, packed = (Signal(MAX_DESTINATIONS, name=name) for name in ("known", "packed"))
+        m.d.comb += known.eq(pick(at, looked))
+        places = _places(m, uop.destination, "uop")
+        begin = uop.destination[:LOW]
+        writes = [(number < uop.count) & ~self.missing[number] for number in range(MAX_DESTINATIONS)]
+        for column, place in enumerate(places):
+            new = [  # what a collector evicted in the cycle before
+                stored.valid & (stored.warp == self.warp) & (stored.register == place)
+                for stored in self.stored
+            ]
+            compressed = Cat(hit & stored.compressed for hit, stored in zip(new, self.stored, strict=True))
+            old = known[column] & ~(moving & (moved_warp == self.warp) & (moved == place))
+            written = Array(writes[(column - start) % MAX_DESTINATIONS] for start in range(MAX_DESTINATIONS))
+            needs = self.issues & written[begin] & uop.part & ~uop.fresh & uop.collects
+            m.d.comb += packed[column].eq(needs & (compressed.any() | old & ~Cat(new).any()))
         register = Signal(REGISTER_WIDTH)
-        moved = Cat(register, self.warp)
-        for stored in self.stored:
-            written = Cat(stored.register, stored.warp)
-            write_at(
-                m, table, written, stored.compressed & ~(self.inserts & (written == moved)), stored.valid
-            )
-        write_at(m, table, moved, 0, self.inserts)
         m.d.comb += [
-            self.inserts.eq(self.issues & uop.part & ~uop.fresh & uop.collects & packed.any()),
-            register.eq(uop.destination + first.index),
+            self.inserts.eq(packed.any()),
+            register.eq(pick(soonest(m, packed, begin, "first").one_hot, places)),
             goes.eq(uop),
         ]
+        m.d.sync += [moving.eq(self.inserts), moved_warp.eq(self.warp), moved.eq(register)]
         with m.If(self.inserts):
             m.d.comb += [
                 goes.eq(0),
@@ -149,3 +170,79 @@ class DecompressMoves(wiring.Component):
         if self._probe:
             emit(m, self.events.move[0], self.inserts, warp=self.warp, seq=goes.seq, register=register)
         return m
+
+    def _table(self, m: Module, moving: Value, moved_warp: Value, moved: Value) -> list[Signal]:
+        """Compressed registers of every warp, a mask each. A register that is stored in the cycle after its
+        move is as it was stored."""
+        warps, banks = self._config.sub_core.warps, len(self.stored)
+        shift = 0 if self._renames else banks.bit_length() - 1
+        lines = [decode(m, p.warp, p.valid, warps, f"line_{n}") for n, p in enumerate(self.stored)]
+        columns = [
+            decode(m, p.register >> shift, Const(1), REGISTERS >> shift, f"column_{n}")
+            for n, p in enumerate(self.stored)
+        ]
+        line = decode(m, moved_warp, moving, warps, "moved_line")
+        column = decode(m, moved, Const(1), REGISTERS, "moved_column")
+        rows = []
+        for warp in range(warps):
+            row = Signal(REGISTERS, name=f"compressed_{warp}", reset_less=True)
+            hit, set_ = (Signal(REGISTERS, name=f"{name}_{warp}") for name in ("hit", "set"))
+            here = [Mux(lines[n][warp], columns[n], 0) for n in range(banks)]
+            packed = [Mux(p.compressed, mask, 0) for mask, p in zip(here, self.stored, strict=True)]
+            for mask, parts in ((hit, here), (set_, packed)):
+                m.d.comb += mask.eq(
+                    reduce(or_, parts)
+                    if self._renames
+                    else Cat(parts[(r + warp) % banks][r >> shift] for r in range(REGISTERS))
+                )
+            m.d.sync += row.eq(set_ | row & ~hit & ~Mux(line[warp], column, 0))
+            rows.append(row)
+        return rows
+
+
+def _look(m: Module, row: Value, first: Value, name: str) -> Value:
+    """Bits of the registers from `first` on, as many as a uop may write, each in its column (`_places`).
+
+    The number is decoded before it is counted up, which turns its masks by one and waits for no carry.
+    """
+    low, group = first[:LOW], first[LOW:]
+    half = len(group) // 2
+    inner = decode(m, group[:half], Const(1), 1 << half, f"inner_{name}")
+    outer = decode(m, group[half:], Const(1), 1 << len(group) - half, f"outer_{name}")
+    next_inner = inner.rotate_left(1)
+    next_outer = Mux(inner[-1], outer.rotate_left(1), outer)
+    found = []
+    for column in range(MAX_DESTINATIONS):
+        behind, within, above = (
+            Signal(size, name=f"{kind}_{name}_{column}")
+            for kind, size in (("behind", 1), ("within", len(inner)), ("above", len(outer)))
+        )
+        m.d.comb += [
+            behind.eq(low > column),
+            within.eq(Mux(behind, next_inner, inner)),
+            above.eq(Mux(behind, next_outer, outer)),
+        ]
+        bits = Cat(row[column::MAX_DESTINATIONS])
+        parts = [(bits.word_select(number, len(inner)) & within).any() for number in range(len(outer))]
+        found.append((Cat(parts) & above).any())
+    return Cat(found)
+
+
+def _places(m: Module, first: Value, name: str) -> list[Signal]:
+    """Numbers of the registers from `first` on, as many as a uop may write, by their lower bits; register 0
+    follows the last one.
+
+    So each stands in a column of its own, in the row of `first` or in the next one, and nothing is added to
+    lower bits.
+    """
+    low, row = first[:LOW], first[LOW:]
+    following = Signal(len(row), name=f"row_after_{name}")
+    places = [Signal(len(first), name=f"place_{name}_{column}") for column in range(MAX_DESTINATIONS)]
+    m.d.comb += [
+        following.eq(row + 1),
+        *(
+            place.eq(Cat(Const(column, LOW), Mux(low > column, following, row)))
+            for column, place in enumerate(places)
+        ),
+    ]
+    return places

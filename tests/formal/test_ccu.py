@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal
 
 import warpbank.hdl.collector.ccu
 from tests.formal.ccu_harness import Dispatches, Harness, LeastRecentlyUsed
@@ -128,6 +128,7 @@ class NeverFlushed(Ccu):
     """A unit that changes hands keeps its values."""
 
     def _take(self, m: Module, fresh_owner: Any) -> Any:
+        self._looks = Cat(self.entry == number for number in range(self._count))
         return super()._take(m, Const(0, 1))
 
     def _table(self, m: Module, number: int, allocated: Any, gone: Any, fresh_owner: Any, taken: Any) -> None:

@@ -16,7 +16,8 @@ from tests.golden.collector.ccu_bench import LRU, ONE, Bench
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.golden.collector.cache_table import CacheTable
 from warpbank.golden.collector.ccu import Ccu
-from warpbank.hdl.collector.cache_table import Lines, found, take, touched, victim
+from warpbank.hdl.collector.cache_table import Lines, found, take, touched, victim, victims
+from warpbank.hdl.lfsr import turned
 
 #: The RTL's functions are combinational: state in, answer out.
 Check = Callable[[Any], None]
@@ -120,7 +121,7 @@ def taken(lines_of: int, far_first: bool, seed: int, uops: int = 60) -> Counter[
     done = take(m, lines, keeps, sources, valid, near, number, far_first)
     rows, misses = [Signal(lines_of, name=f"after_{line}") for line in range(lines_of)], Signal()
     m.d.comb += [
-        *(row.eq(after) for row, after in zip(rows, done.newer, strict=True)),
+        *(row.eq(after) for row, after in zip(rows, done.renewed(lines.newer), strict=True)),
         misses.eq(done.misses),
     ]
     kinds = Counter[int]()
@@ -174,17 +175,26 @@ def test_a_uop_s_sources_equal_golden(lines: int, far_first: bool) -> None:
 
 
 def test_mutants_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lock bit ignored, the first far line instead of one at random, the order never renewed."""
+    """The lock bit ignored, the first far line instead of one at random, random ones that do not count those
+    before them, the order never renewed."""
     module = warpbank.hdl.collector.cache_table
 
-    def unlocked(m: Module, lines: Lines, valid: Any, closed: Any, *others: Any) -> Signal:
-        return victim(m, lines, valid, closed & 0, *others)
+    def unlocked(m: Module, lines: Lines, valid: Any, closed: Any, *others: Any) -> list[Signal]:
+        return victims(m, lines, valid, closed & 0, *others)
 
-    def first(m: Module, lines: Lines, valid: Any, closed: Any, number: Any, *others: Any) -> Signal:
-        return victim(m, lines, valid, closed, number & 0, *others)
+    def first(m: Module, lines: Lines, valid: Any, closed: Any, number: Any, *others: Any) -> list[Signal]:
+        return victims(m, lines, valid, closed, number & 0, *others)
 
-    for name, broken in (("victim", unlocked), ("victim", first), ("touched", lambda rows, line: rows)):
+    def again(number: Any, turn: Any, most: int) -> Any:
+        return turned(number, 0, most)
+
+    for place, name, broken in (
+        (module, "victims", unlocked),
+        (module, "victims", first),
+        (module, "turned", again),
+        (module.Taken, "renewed", lambda taken, rows: rows),
+    ):
         with monkeypatch.context() as patch:
-            patch.setattr(module, name, broken)
+            patch.setattr(place, name, broken)
             with pytest.raises(AssertionError):
                 taken(8, True, 1)

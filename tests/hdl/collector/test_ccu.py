@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const, Mux, Signal
+from amaranth.hdl import Cat, Const, Mux, Signal
 from hypothesis import given
 
 import warpbank.golden.collector.ccu
@@ -338,6 +338,7 @@ class NoFlush(Ccu):
     """A unit that changes hands keeps its values."""
 
     def _take(self, m: Any, fresh_owner: Any) -> Any:
+        self._looks = Cat(self.entry == number for number in range(self._count))
         return super()._take(m, Const(0))
 
     def _table(self, m: Any, number: int, allocated: Any, gone: Any, fresh_owner: Any, taken: Any) -> None:
@@ -395,13 +396,14 @@ def test_mutants_without_own_units_are_caught(mutant: type[Ccu]) -> None:
 def test_broken_replacement_is_caught(module: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock bit ignored, or far lines counted from the other end: for results (`ccu`), and for a uop's
     operands (`cache_table`)."""
-    real = warpbank.hdl.collector.cache_table.victim
+    name = "victim" if module == "ccu" else "victims"
+    real = getattr(warpbank.hdl.collector.cache_table, name)
 
     def broken(m: Any, lines: Any, valid: Any, closed: Any, random: Any, *others: Any) -> Any:
         closed, random = (closed & 0, random) if what == "lock" else (closed, ~random)
         return real(m, lines, valid, closed, random, *others)
 
-    monkeypatch.setattr(f"warpbank.hdl.collector.{module}.victim", broken)
+    monkeypatch.setattr(f"warpbank.hdl.collector.{module}.{name}", broken)
     assert fails(lambda seed: _case("single", seed, cycles=1000))
 
 

@@ -6,7 +6,9 @@ import random
 from typing import Any
 
 import pytest
+from amaranth.hdl import Array, Const
 from hypothesis import given
+from hypothesis.strategies import booleans
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate, uop_record
 from warpbank.arch.uop import MAX_DESTINATIONS
@@ -16,19 +18,32 @@ from warpbank.hdl.storage.decompress_moves import DecompressMoves
 REGISTERS = 8
 
 
-def lockstep(machine: str, seed: int, unit: Any = DecompressMoves, cycles: int = 200) -> None:
+def places_of(rng: random.Random, warps: int, banks: int, renames: bool) -> list[tuple[int, int]]:
+    """A warp and a register per bank, all different: anywhere, or those that the bank has."""
+    places = [(warp, register) for warp in range(warps) for register in range(REGISTERS)]
+    if renames:
+        return rng.sample(places, banks)
+    return [rng.choice([(w, r) for w, r in places if (w + r) % banks == bank]) for bank in range(banks)]
+
+
+def lockstep(
+    machine: str, seed: int, unit: Any = DecompressMoves, cycles: int = 200, renames: bool = False
+) -> None:
     rng = random.Random(seed)
     config = MACHINES[machine]
     core = config.sub_core
     log = Log()
-    rtl, model = unit(config, core.banks, probe=True), Golden(core.warps, config.lanes)
+    rtl = unit(config, core.banks, probe=True, renames=renames)
+    model = Golden(core.warps, config.lanes)
     moved = [0, 0]  # uops without and with a move
+    last: tuple[int, int] | None = None  # moved in the cycle before
 
     async def bench(ctx: Any) -> None:
+        nonlocal last
         for cycle in range(cycles):
-            places = rng.sample(
-                [(w, r) for w in range(core.warps) for r in range(REGISTERS)], len(rtl.stored)
-            )
+            places = places_of(rng, core.warps, len(rtl.stored), renames)
+            if last is not None and last not in places and rng.random() < 0.5:
+                places[sum(last) % core.banks] = last
             for port, (owner, register) in zip(rtl.stored, places, strict=True):
                 valid, compressed = rng.random() < 0.5, rng.random() < 0.5
                 for name, value in (
@@ -41,10 +56,13 @@ def lockstep(machine: str, seed: int, unit: Any = DecompressMoves, cycles: int =
                 if valid:
                     model.note(owner, register, compressed)
             warp, count = rng.randrange(core.warps), rng.randrange(MAX_DESTINATIONS + 1)
+            destination = rng.randrange(REGISTERS - count)
+            if last is not None and last[1] + count <= REGISTERS and rng.random() < 0.3:
+                warp, destination = last
             uop = make_uop(
                 warp,
                 cycle,
-                destination=rng.randrange(REGISTERS - count),
+                destination=destination,
                 count=count,
                 sources=(1, 3),
                 lane_mask=rng.getrandbits(config.lanes),
@@ -54,6 +72,8 @@ def lockstep(machine: str, seed: int, unit: Any = DecompressMoves, cycles: int =
             )
             issues = rng.random() < 0.8
             record = {**uop_record(uop), "part": int(uop.part), "fresh": uop.fresh}
+            for owner, first in enumerate(rtl.first):
+                ctx.set(first, uop.destination if owner == warp else rng.getrandbits(8))
             ctx.set(rtl.warp, warp)
             ctx.set(rtl.uop, record)
             ctx.set(rtl.issues, issues)
@@ -82,7 +102,9 @@ def lockstep(machine: str, seed: int, unit: Any = DecompressMoves, cycles: int =
             }
             assert found == expected, f"cycle {cycle}"
             assert ctx.get(rtl.goes.sources[0]) == goes.sources[0]
+            last = None
             if move is not None:
+                last = warp, move.destination
                 log.probe.emit("move", warp, move.seq, move.destination)
                 model.note(warp, move.destination, False)
             moved[move is not None] += issues
@@ -94,9 +116,9 @@ def lockstep(machine: str, seed: int, unit: Any = DecompressMoves, cycles: int =
 
 
 @FEW
-@given(machine=machines, seed=SEEDS)
-def test_equals_golden(machine: str, seed: int) -> None:
-    lockstep(machine, seed)
+@given(machine=machines, seed=SEEDS, renames=booleans())
+def test_equals_golden(machine: str, seed: int, renames: bool) -> None:
+    lockstep(machine, seed, renames=renames)
 
 
 class Missing(DecompressMoves):
@@ -118,7 +140,24 @@ class IgnoresFresh(DecompressMoves):
         return m
 
 
-@pytest.mark.parametrize("unit", [Missing, IgnoresFresh])
+class ForgetsMoves(DecompressMoves):
+    """A register that was moved stays compressed in the table."""
+
+    def _table(self, m: Any, moving: Any, moved_warp: Any, moved: Any) -> Any:
+        return super()._table(m, Const(0, 1), moved_warp, moved)
+
+
+class MovesLast(DecompressMoves):
+    """What is stored in the cycle after a register's move counts as before the move."""
+
+    def _table(self, m: Any, moving: Any, moved_warp: Any, moved: Any) -> Any:
+        rows = super()._table(m, moving, moved_warp, moved)
+        with m.If(moving):
+            m.d.sync += Array(rows)[moved_warp].bit_select(moved, 1).eq(0)
+        return rows
+
+
+@pytest.mark.parametrize("unit", [Missing, IgnoresFresh, ForgetsMoves, MovesLast])
 def test_mutants_are_caught(unit: Any) -> None:
     assert fails(lambda seed: lockstep("tiny", seed, unit))
 
