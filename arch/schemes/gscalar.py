@@ -26,7 +26,7 @@ ROWS = (
                     Part("compressor", Size("fermi", clock=0.6, kernel="hotspot"), shown=True),
                     Part("decompressor", Size("fermi", clock=0.6, kernel="hotspot"), shown=True),
                     Part("scalar_lanes"),
-                    Part("decompress_moves", Size("fermi", quick=True)),
+                    Part("decompress_moves", Size("fermi", clock=0.9, quick=True)),
                 ),
             ),
         ),

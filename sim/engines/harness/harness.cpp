@@ -83,6 +83,7 @@ public:
 #if VM_TRACE
     void open_waves(const char* path, uint64_t start, uint64_t end) {
         waves_ = std::make_unique<VerilatedVcdC>();
+        machine_.context().traceEverOn(true);
         machine_.context().trace(waves_.get(), 99);
         waves_->open(path);
         waves_from_ = start;
