@@ -50,8 +50,8 @@ class Mapping(ABC):
         use. Returns whether what is still on its way, of warps that have ended, has lost its home."""
 
     @abstractmethod
-    def start(self, warp: int, row: int) -> None:
-        """Place a new warp's registers from `row` of every bank on."""
+    def start(self, warp: int, rows: int) -> None:
+        """Place a new warp's registers: each warp of a launch has so many rows of every bank."""
 
     @abstractmethod
     def end(self, warp: int) -> None:
@@ -257,8 +257,8 @@ class Hierarchy(ABC):
         """A launch begins (see `Mapping.launch`)."""
 
     @abstractmethod
-    def start(self, warp: int, row: int) -> None:
-        """A new warp's registers may lie from `row` of every bank on."""
+    def start(self, warp: int, rows: int) -> None:
+        """A new warp may have so many rows of every bank."""
 
     @abstractmethod
     def activate(self, warp: int) -> None:

@@ -157,7 +157,7 @@ class Sm:
             )
             core = self.cores[number]
             core.probe.cycle = cycle
-            core.start(warp, warp * self.ctas.rows_per_warp, stream)
+            core.start(warp, self.ctas.rows_per_warp, stream)
             self.checker.start(number, warp, row)
             self.resident[number, warp] = row
             self._wake_core(number, cycle + 1)

@@ -109,9 +109,10 @@ class SubCore:
         self._ready_pending = 0  # warps that are ready but not active, where nothing issues
         self._accounted = 0  # first cycle whose scheduler reason is not yet counted
 
-    def start(self, warp: int, row: int, stream: WarpStream) -> None:
-        """A warp starts in this slot; it can be filled from the next cycle on."""
-        self.registers.start(warp, row)
+    def start(self, warp: int, rows: int, stream: WarpStream) -> None:
+        """A warp with so many rows of every bank starts in this slot; it can be filled from the next cycle
+        on."""
+        self.registers.start(warp, rows)
         self.buffers.start(warp, stream)
         self.scheduler.start(warp)
         self.collectors.start(warp)
@@ -119,7 +120,7 @@ class SubCore:
         self.status.changed |= 1 << warp
         self._lengths[warp] = stream.length
         self.retired[warp] = 0
-        self.probe.emit("warp_start", warp, row)
+        self.probe.emit("warp_start", warp, warp * rows)
 
     def release(self, warp: int) -> None:
         """The barrier at which the warp waits is open."""

@@ -40,9 +40,9 @@ class Flat(Hierarchy):
         """A launch begins."""
         self._mapping.launch(registers, exempt, slots)
 
-    def start(self, warp: int, row: int) -> None:
-        """A new warp's registers begin at `row`."""
-        self._mapping.start(warp, row)
+    def start(self, warp: int, rows: int) -> None:
+        """A new warp has so many rows of every bank."""
+        self._mapping.start(warp, rows)
 
     def activate(self, warp: int) -> None:
         """Nothing follows from it."""

@@ -149,9 +149,9 @@ class Ltrf(Hierarchy):
         if self._mapping.launch(registers, exempt, slots):
             self._engine.forget()
 
-    def start(self, warp: int, row: int) -> None:
-        """A new warp's registers begin at `row`."""
-        self._mapping.start(warp, row)
+    def start(self, warp: int, rows: int) -> None:
+        """A new warp has so many rows of every bank."""
+        self._mapping.start(warp, rows)
         self.blocks[warp].new = True
 
     def _complete(self) -> None:

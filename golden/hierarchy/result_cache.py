@@ -82,9 +82,9 @@ class ResultCache(Hierarchy):
     def _forget(self) -> None:
         """Forget what has left the cache, of warps that have ended: it has no home any more."""
 
-    def start(self, warp: int, row: int) -> None:
-        """A new warp's registers begin at `row`."""
-        self._mapping.start(warp, row)
+    def start(self, warp: int, rows: int) -> None:
+        """A new warp has so many rows of every bank."""
+        self._mapping.start(warp, rows)
 
     @property
     def may_activate(self) -> int:

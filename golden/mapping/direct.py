@@ -12,7 +12,7 @@ from warpbank.golden.stream import TraceUop
 
 
 class Direct(Mapping):
-    """Bank (register + warp) mod banks; row: the warp's base + register / banks. Combinational.
+    """Bank (register + warp) mod banks; row: warp times the rows of a warp + register / banks. Combinational.
 
     Adding the warp number puts the same register of neighbouring warps into different banks (GPGPU-Sim's
     swizzle). Every register has its home from start to end, so that nothing follows from what uops do.
@@ -26,7 +26,7 @@ class Direct(Mapping):
     def __init__(self, config: SubCoreConfig, probe: Probe) -> None:
         self._bank_mask = config.banks - 1
         self._shift = config.banks.bit_length() - 1
-        self._base = [0] * config.warps
+        self._rows = 0  # of a warp, in the launch whose warps started last
         self.busy = False
         self.lacking = self.choosing = 0
         self.blanks = False
@@ -37,16 +37,17 @@ class Direct(Mapping):
         """Begin a launch; what is on its way goes on."""
         return False
 
-    def start(self, warp: int, row: int) -> None:
-        """The registers of a new warp begin at `row` of every bank."""
-        self._base[warp] = row
+    def start(self, warp: int, rows: int) -> None:
+        """A new warp has so many rows of every bank, and so have all: what a collector still evicts for a
+        warp of the launch before goes to that slot's rows, and to no other warp's."""
+        self._rows = rows
 
     def end(self, warp: int) -> None:
         """Nothing follows from it."""
 
     def home(self, warp: int, register: int) -> Home | None:
         """(bank, row) of a register."""
-        return (register + warp) & self._bank_mask, self._base[warp] + (register >> self._shift)
+        return (register + warp) & self._bank_mask, warp * self._rows + (register >> self._shift)
 
     def content(self, warp: int, register: int) -> Home | None:
         """(bank, row) of a register."""

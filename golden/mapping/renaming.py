@@ -70,7 +70,7 @@ class Renaming(Mapping):
         self.busy = True
         return True
 
-    def start(self, warp: int, row: int) -> None:
+    def start(self, warp: int, rows: int) -> None:
         """A new warp: its registers are nowhere yet."""
 
     def _place(self, physical: int) -> tuple[int, int]:

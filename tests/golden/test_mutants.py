@@ -62,10 +62,7 @@ class NeighbourLane(Banks):
 
 
 class SharedRows(Direct):
-    """The base of a warp is ignored: warps overwrite each other."""
-
-    def start(self, warp: int, row: int) -> None:
-        super().start(warp, 0)
+    """The rows of a warp are ignored: warps overwrite each other."""
 
     def home(self, warp: int, register: int) -> Home | None:
         return register & self._bank_mask, register >> self._shift

@@ -363,7 +363,7 @@ class Bench:
             warp = self.warps[number]
             warp.live, warp.working, warp.known = True, 0, 0
             warp.state = [self.value() for _ in range(REGISTERS)]
-            self.model.start(number, number * rows)
+            self.model.start(number, rows)
             self.hooks.start(number)
             self.happened["start"] += 1
         self.started = starts

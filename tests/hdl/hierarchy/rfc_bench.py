@@ -492,7 +492,7 @@ class Bench:
             warp.packed = packed
             warp.live, warp.state = True, [self.value() for _ in range(REGISTERS)]
             warp.code.extend(self._block(warp))
-            self.model.start(number, number * rows)
+            self.model.start(number, rows)
             self.happened["start"] += 1
 
     def _gone(self) -> int:

@@ -34,7 +34,7 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
         ctx.set(rtl.start.warps, (1 << core.warps) - 1)
         ctx.set(rtl.start.rows, rows)
         for warp in range(core.warps):
-            model.start(warp, warp * rows)
+            model.start(warp, rows)
         await ctx.tick()
         ctx.set(rtl.start.warps, 0)
         for cycle in range(cycles):
