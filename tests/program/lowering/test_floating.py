@@ -199,7 +199,7 @@ def relations() -> list[Case]:
         ("infinite", math.isinf),
         ("number", lambda v: v == v),
         ("notanumber", math.isnan),
-        ("normal", lambda v: math.isfinite(v) and abs(v) >= 2.0**-126),
+        ("normal", lambda v: not v or (math.isfinite(v) and abs(v) >= 2.0**-126)),
         ("subnormal", lambda v: 0 < abs(v) < 2.0**-126),
     ):
         cases.append(
