@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,10 +91,23 @@ def _fields(shape: Any, prefix: str = "", offset: int = 0) -> list[str]:
     return found
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No search for cycles of garbage: Amaranth's netlist has a tuple of integers per value, all of them
+    alive, and walking them again and again takes up to a third of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def to_rtlil(component: Any, name: str) -> str:
     """RTLIL text, without the source positions, which name files of this machine, and without wires of no
     bit, which Verilog has not. Raises what the component raises."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _uncollected():
         warnings.simplefilter("ignore")
         return _NOTHING.sub("", str(rtlil.convert(component, name=name, emit_src=False)))
 
