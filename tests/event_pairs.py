@@ -141,7 +141,7 @@ class PairSink:
         self._templates: list[Template] = templates_of(trace)
         self._lanes = config.lane_mask
         self._scheme = scheme
-        self._core = config.sub_core
+        self._config, self._core = config, config.sub_core
         self._started = 0
         self._slots: dict[tuple[int, int], _Slot] = {}
         self._direct: dict[int, Direct] = defaultdict(lambda: Direct(config.sub_core, Probe(-1, None)))
@@ -173,7 +173,7 @@ class PairSink:
             self._place(core, name, fields)
             yield warp, fields["register"], DIRECT[name]
         elif name == "warp_start":
-            self._start(core, warp, fields["row"])
+            self._start(core, warp)
             yield warp, _EVERY, "start"
         elif name in ("activate", "deactivate", "prefetch"):
             yield warp, _EVERY, name
@@ -212,14 +212,14 @@ class PairSink:
             if owned is not None:
                 yield *owned, "arrival"
 
-    def _start(self, core: int, warp: int, row: int) -> None:
+    def _start(self, core: int, warp: int) -> None:
         found = self._trace.warps[self._started]
         self._started += 1
         self._slots[core, warp] = _Slot(int(found["first"]), int(found["length"]), int(found["mask"]))
-        mapping = self._direct[core]
-        mapping.start(warp, row)
         if self._scheme.mapping != "renaming":
             registers = int(self._trace.launches[int(found["launch"])]["registers"])
+            mapping = self._direct[core]
+            mapping.start(warp, self._config.rows_per_warp(registers))
             for register in range(registers):
                 self._places[(core, "main", *mapping.home(warp, register))] = warp, register
 
