@@ -51,7 +51,7 @@ class Mapping(ABC):
 
     @abstractmethod
     def start(self, warp: int, rows: int) -> None:
-        """Place a new warp's registers: each warp of a launch has so many rows of every bank."""
+        """Start a warp of a launch whose warps have `rows` rows of every bank each."""
 
     @abstractmethod
     def end(self, warp: int) -> None:
@@ -258,7 +258,7 @@ class Hierarchy(ABC):
 
     @abstractmethod
     def start(self, warp: int, rows: int) -> None:
-        """A new warp may have so many rows of every bank."""
+        """Start a warp of a launch whose warps have `rows` rows of every bank each."""
 
     @abstractmethod
     def activate(self, warp: int) -> None:

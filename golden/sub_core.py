@@ -110,7 +110,7 @@ class SubCore:
         self._accounted = 0  # first cycle whose scheduler reason is not yet counted
 
     def start(self, warp: int, rows: int, stream: WarpStream) -> None:
-        """A warp with so many rows of every bank starts in this slot; it can be filled from the next cycle
+        """Start a warp, with `rows` rows of every bank, in this slot; it can be filled from the next cycle
         on."""
         self.registers.start(warp, rows)
         self.buffers.start(warp, stream)

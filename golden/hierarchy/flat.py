@@ -41,7 +41,7 @@ class Flat(Hierarchy):
         self._mapping.launch(registers, exempt, slots)
 
     def start(self, warp: int, rows: int) -> None:
-        """A new warp has so many rows of every bank."""
+        """Start a warp of a launch whose warps have `rows` rows of every bank each."""
         self._mapping.start(warp, rows)
 
     def activate(self, warp: int) -> None:

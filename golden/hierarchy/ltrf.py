@@ -150,7 +150,7 @@ class Ltrf(Hierarchy):
             self._engine.forget()
 
     def start(self, warp: int, rows: int) -> None:
-        """A new warp has so many rows of every bank."""
+        """Start a warp of a launch whose warps have `rows` rows of every bank each."""
         self._mapping.start(warp, rows)
         self.blocks[warp].new = True
 

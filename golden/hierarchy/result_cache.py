@@ -83,7 +83,7 @@ class ResultCache(Hierarchy):
         """Forget what has left the cache, of warps that have ended: it has no home any more."""
 
     def start(self, warp: int, rows: int) -> None:
-        """A new warp has so many rows of every bank."""
+        """Start a warp of a launch whose warps have `rows` rows of every bank each."""
         self._mapping.start(warp, rows)
 
     @property

@@ -50,8 +50,8 @@ class Availability:
         self.launch(0)
 
     def launch(self, reserved: int) -> None:
-        """A launch begins: the first `reserved` registers are not for renaming, all others are free. The
-        flags are there in the second cycle from now."""
+        """Begin a launch: the first `reserved` registers are not for renaming, all others are free. The flags
+        are there in the second cycle from now."""
         self.free = self._registers - reserved
         self._reserved: int | None = reserved
         self._clear()

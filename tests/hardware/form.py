@@ -26,8 +26,8 @@ def detach() -> None:
 
 
 def forms(job: Job, levels: tuple[bool, ...] = (True, False)) -> list[tuple[str, dict[str, np.ndarray]]]:
-    """(Name of the form, final buffers) of the job on the attached GPU, optimised by the driver and not;
-    nothing without a GPU, or if it is too old for the PTX."""
+    """Final buffers of a job on the attached GPU, beside the name of their form: optimised by the driver, and
+    not. There are none without a GPU, or if it is too old for the PTX."""
     return [
         (gpu.name if optimised else f"{gpu.name}, level 0", gpu.run(job, optimised=optimised))
         for gpu in _attached

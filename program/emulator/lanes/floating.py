@@ -195,9 +195,9 @@ def saturate(bits, dtype):
 
 @jit
 def is_tiny(result, rnd, smallest, half_place):
-    """Whether a product that became the smallest normal number of its format stays below it when it is
-    rounded as if exponents had no end. `result` is exact, or rounded to odd; `half_place` is half of a place
-    just below the smallest normal number, over that number."""
+    """Tininess of a product that became the smallest normal number of its format: whether it stays below it
+    when it is rounded as if exponents had no end. `result` is exact, or rounded to odd; `half_place` is half
+    of a place just below the smallest normal number, over that number."""
     if rnd == Rnd.RN:
         return abs(result) < smallest * (1.0 - half_place)
     return abs(result) <= smallest * (1.0 - 2.0 * half_place)
@@ -205,9 +205,9 @@ def is_tiny(result, rnd, smallest, half_place):
 
 @jit
 def tiny(op, dtype, rnd, R, a, b, c):
-    """With .ftz, products that only the end of the exponents rounds up to the smallest normal number become
-    zeros: a GPU looks at the exponent before it denormalises, which IEEE 754 calls tininess after
-    rounding."""
+    """Flush of tiny products under .ftz: those become zeros that only the end of the exponents rounds up to
+    the smallest normal number. A GPU looks at the exponent before it denormalises, which IEEE 754 calls
+    tininess after rounding."""
     for i in range(32):
         if dtype == DType.F32:
             if R[OUT, i] & 0x7FFFFFFF == 0x00800000:
