@@ -27,8 +27,10 @@ from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
 from warpbank.sim import experiment as exp
 from warpbank.sim.output import check_file, write_text
+from warpbank.sim.runs import Outcome
 
 if TYPE_CHECKING:
+    from warpbank.studies.register_files import RegisterFile
     from warpbank.synth.baselines import Checked
     from warpbank.synth.synthesis import Synthesis
 
@@ -87,6 +89,13 @@ def synth(
             help="Print what was recorded of all units, the papers' numbers beside it, as Markdown.",
         ),
     ] = False,
+    whole: Annotated[
+        bool,
+        typer.Option(
+            "--register-files",
+            help="Print the area of each paper's register file, on its machine, beside the baseline's there.",
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Synthesize a unit: area, critical path, memories, and power under a kernel.
@@ -95,11 +104,15 @@ def synth(
     """
     with wheels():
         from warpbank.studies import synthesis
+        from warpbank.studies.register_files import register_files
         from warpbank.synth import pdk, report
 
     if table:
         for name, text in report.tables().items():
             output.line(f"{report.TITLES[name]}\n\n{text}")
+        return
+    if whole:
+        output.listing("register files", register_files(progress=_tell), as_json, _register_files)
         return
     if check or record:
         machine = preset or config or overrides or scheme != BASELINE.name
@@ -138,6 +151,20 @@ def synth(
         write_text(netlist, made.verilog)
         output.wrote(netlist)
     output.emit(made, as_json, _tables)
+
+
+def _tell(outcome: Outcome, done: int, total: int) -> None:
+    """Say what has been counted."""
+    output.note(f"{done} of {total}: {outcome.task.label}{' (kept)' if outcome.cached else ''}")
+
+
+def _register_files(files: Sequence[RegisterFile]) -> Iterator[RenderableType]:
+    from warpbank.studies.register_files import part_rows, rows
+
+    head, *body = rows(files)
+    yield output.table("Register files of a sub-core", head, body)
+    head, *body = part_rows(files)
+    yield output.table("Their parts", head, body)
 
 
 def _record(unit: str | None, files: list[Path]) -> None:

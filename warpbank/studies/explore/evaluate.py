@@ -104,7 +104,7 @@ class Evaluator:
 
     def explored(self, point: Point, rung: int, kernels: Sequence[str]) -> Explored:
         """A point that has been evaluated on these kernels, with its values."""
-        sizes = {part.name: self._sized(part) for part in parts(point, self.space)}
+        sizes = self.sizes(point)
         own, base = self._runs[point], self._runs[self.space.base]
         values = {**speed_and_work(own, base, kernels), **size_values(sizes)}
         return Explored(
@@ -113,6 +113,17 @@ class Evaluator:
             {name: values[name] for name in AIMS},
             {kernel: own[kernel] for kernel in kernels},
             sizes,
+        )
+
+    def sizes(self, point: Point) -> dict[str, Size]:
+        """Sizes of the parts of a point's register file, once it has been evaluated."""
+        return {part.name: self._sized(part) for part in parts(point, self.space)}
+
+    def bits(self, point: Point) -> int:
+        """Bits of a point's register file that are no SRAM: flip-flops, or latches in their place."""
+        return sum(
+            bits_of(self._counts[part.rtl]) - (bits_of(self._counts[part.instead]) if part.instead else 0)
+            for part in parts(point, self.space)
         )
 
     def _sized(self, part: Part) -> Size:
@@ -133,6 +144,12 @@ def size_values(sizes: Mapping[str, Size]) -> dict[str, float]:
         "area": sum(size.cells_um2 + size.memory_um2 for size in sizes.values()) / 1e6,
         "clock": max(size.delay_ns for size in sizes.values()),
     }
+
+
+def bits_of(counts: Mapping[str, Any]) -> int:
+    """Bits of registers, small memories and arrays in a unit's RTL."""
+    arrays = sum(rows * width * number for rows, width, *_, sram, number in counts["memories"] if not sram)
+    return int(counts["bits"]["flops"] + counts["bits"]["memory_bits"]) + arrays
 
 
 def _of_this_machine(rtl: Rtl, known: Mapping[str, Any]) -> bool:

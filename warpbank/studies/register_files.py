@@ -1,0 +1,149 @@
+"""Areas of whole register files: each paper's, on the paper's machine, beside the baseline's there.
+
+A register file is a sub-core's collectors, its banks with the network that serves them, and what the scheme
+adds, as in `warpbank.studies.explore.parts`. A part that synthesis has recorded on this very machine has its
+recorded area, the others that of the fitted model, whose error docs/explore.md states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from warpbank.sim.runs.execute import Progress
+from warpbank.studies.combinations import combinations
+from warpbank.studies.compare.published import PUBLISHED
+from warpbank.studies.explore.evaluate import Evaluator, size_values
+from warpbank.studies.explore.result import Size
+from warpbank.studies.explore.space import Point, Space
+
+#: Area of the smallest flip-flop of the library of the documents, DFF_X1 of NanGate45, in um2.
+FLIP_FLOP_UM2 = 4.522
+#: Scheme of each paper -> its name in `PUBLISHED`, and what it printed, of its register file. BOW: sections 1
+#: and 5; Malekeh: abstract; LTRF: section 4, area and power cost; G-Scalar: section 5; renaming: section 1.
+PRINTED = {
+    "bow-wr": ("BOW", "network under 0.04 mm2 in 28 nm; 4 % more storage"),
+    "malekeh": ("Malekeh", "0.78 % more storage"),
+    "ltrf": ("LTRF", "16 %"),
+    "gscalar": ("G-Scalar", "3 %, without compressors"),
+    "renaming": ("Jeon and Annavaram", "1 %"),
+}
+
+
+@dataclass(frozen=True)
+class RegisterFile:
+    """Area of a scheme's register file on the machine of its paper, of one sub-core.
+
+    Parameters
+    ----------
+    scheme, paper, preset : what it is, and where.
+    printed : what the paper says of its area.
+    base, own : parts and their sizes, of the baseline and of the scheme.
+    base_bits, own_bits : bits of both that are no SRAM.
+    """
+
+    scheme: str
+    paper: str
+    preset: str
+    printed: str
+    base: Mapping[str, Size]
+    own: Mapping[str, Size]
+    base_bits: int
+    own_bits: int
+
+    @property
+    def added_mm2(self) -> float:
+        """Area over the baseline's."""
+        return size_values(self.own)["area"] - size_values(self.base)["area"]
+
+    @property
+    def share(self) -> float:
+        """Area over the baseline's, of the baseline's with its collectors and network."""
+        return self.added_mm2 / size_values(self.base)["area"]
+
+    @property
+    def floor_mm2(self) -> float:
+        """Area of a flip-flop for each bit over the baseline's: what no circuit of flip-flops goes below."""
+        return (self.own_bits - self.base_bits) * FLIP_FLOP_UM2 / 1e6
+
+    def to_dict(self) -> dict[str, Any]:
+        """Register file as a JSON object."""
+        return {
+            "scheme": self.scheme,
+            "paper": self.paper,
+            "preset": self.preset,
+            "printed": self.printed,
+            "base": {name: size.to_dict() for name, size in self.base.items()},
+            "own": {name: size.to_dict() for name, size in self.own.items()},
+            "added_mm2": round(self.added_mm2, 4),
+            "share": round(self.share, 4),
+            "floor_mm2": round(self.floor_mm2, 4),
+        }
+
+
+def register_files(
+    schemes: Sequence[str] = tuple(PRINTED), *, workers: int | None = None, progress: Progress | None = None
+) -> list[RegisterFile]:
+    """Measure the register files of these schemes of `PRINTED`. `workers`, `progress`: see
+    `warpbank.sim.runs.execute`."""
+    found = []
+    for scheme in schemes:
+        paper, printed = PRINTED[scheme]
+        preset = PUBLISHED[paper].preset
+        space = Space(tuple(each for each in combinations() if each.scheme == scheme), preset)
+        evaluator = Evaluator(space, "tiny", "golden", workers=workers, progress=progress)
+        own = Point(scheme)
+        evaluator.evaluate([space.base, own], [])
+        found.append(
+            RegisterFile(
+                scheme,
+                paper,
+                preset,
+                printed,
+                evaluator.sizes(space.base),
+                evaluator.sizes(own),
+                evaluator.bits(space.base),
+                evaluator.bits(own),
+            )
+        )
+    return found
+
+
+def rows(files: Sequence[RegisterFile]) -> list[tuple[str, ...]]:
+    """Table of register files; the first row is its head."""
+    head = ("scheme", "preset", "baseline, mm2", "added, mm2", "share", "flip-flops alone, mm2", "printed")
+    return [
+        head,
+        *(
+            (
+                each.scheme,
+                each.preset,
+                f"{size_values(each.base)['area']:.3f}",
+                f"{each.added_mm2:+.3f}",
+                f"{each.share:+.0%}",
+                f"{each.floor_mm2:+.3f}",
+                each.printed,
+            )
+            for each in files
+        ),
+    ]
+
+
+def part_rows(files: Sequence[RegisterFile]) -> list[tuple[str, ...]]:
+    """Table of what the register files are made of; the first row is its head."""
+    return [
+        ("scheme", "part", "cells, mm2", "memories, mm2", "area is"),
+        *(
+            (
+                scheme,
+                name,
+                f"{size.cells_um2 / 1e6:.3f}",
+                f"{size.memory_um2 / 1e6:.3f}",
+                "recorded" if size.source == "recorded" else "of the model",
+            )
+            for each in files
+            for scheme, parts in ((f"baseline, {each.preset}", each.base), (each.scheme, each.own))
+            for name, size in parts.items()
+        ),
+    ]
