@@ -24,7 +24,7 @@ FLIP_FLOP_UM2 = 4.522
 #: and 5; Malekeh: abstract; LTRF: section 4, area and power cost; G-Scalar: section 5; renaming: section 1.
 PRINTED = {
     "bow-wr": ("BOW", "network under 0.04 mm2 in 28 nm; 4 % more storage"),
-    "malekeh": ("Malekeh", "0.78 % more storage"),
+    "malekeh": ("Malekeh", "less than 0.78 %, from storage"),
     "ltrf": ("LTRF", "16 %"),
     "gscalar": ("G-Scalar", "3 %, without compressors"),
     "renaming": ("Jeon and Annavaram", "1 %"),
