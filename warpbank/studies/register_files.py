@@ -11,24 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from warpbank.arch.schemes import BASELINE, SCHEMES
 from warpbank.sim.runs.execute import Progress
 from warpbank.studies.combinations import combinations
-from warpbank.studies.compare.published import PUBLISHED
+from warpbank.studies.compare.published import published
 from warpbank.studies.explore.evaluate import Evaluator, size_values
 from warpbank.studies.explore.result import Size
 from warpbank.studies.explore.space import Point, Space
 
 #: Area of the smallest flip-flop of the library of the documents, DFF_X1 of NanGate45, in um2.
 FLIP_FLOP_UM2 = 4.522
-#: Scheme of each paper -> its name in `PUBLISHED`, and what it printed, of its register file. BOW: sections 1
-#: and 5; Malekeh: abstract; LTRF: section 4, area and power cost; G-Scalar: section 5; renaming: section 1.
-PRINTED = {
-    "bow-wr": ("BOW", "network under 0.04 mm2 in 28 nm; 4 % more storage"),
-    "malekeh": ("Malekeh", "less than 0.78 %, from storage"),
-    "ltrf": ("LTRF", "16 %"),
-    "gscalar": ("G-Scalar", "3 %, without compressors"),
-    "renaming": ("Jeon and Annavaram", "1 %"),
-}
 
 
 @dataclass(frozen=True)
@@ -82,28 +74,34 @@ class RegisterFile:
         }
 
 
+def schemes() -> tuple[str, ...]:
+    """Schemes whose register files are measured: one of each paper that has a machine in `PUBLISHED`."""
+    rows = (row for row in SCHEMES.values() if row.representative and row is not BASELINE)
+    return tuple(row.name for row in rows if published(row.name))
+
+
 def register_files(
-    schemes: Sequence[str] = tuple(PRINTED), *, workers: int | None = None, progress: Progress | None = None
+    wanted: Sequence[str] | None = None, *, workers: int | None = None, progress: Progress | None = None
 ) -> list[RegisterFile]:
-    """Measure the register files of these schemes of `PRINTED`. `workers`, `progress`: see
+    """Measure the register files of these schemes, or of all of `schemes`. `workers`, `progress`: see
     `warpbank.sim.runs.execute`."""
     found = []
-    for scheme in schemes:
-        paper, printed = PRINTED[scheme]
-        preset = PUBLISHED[paper].preset
-        space = Space(tuple(each for each in combinations() if each.scheme == scheme), preset)
+    for scheme in schemes() if wanted is None else wanted:
+        machine = published(scheme)
+        assert machine is not None
+        space = Space(tuple(each for each in combinations() if each.scheme == scheme), machine.preset)
         evaluator = Evaluator(space, "tiny", "golden", workers=workers, progress=progress)
-        own = Point(scheme)
-        evaluator.evaluate([space.base, own], [])
+        base, own = space.base, Point(scheme)
+        evaluator.evaluate([base, own], [])
         found.append(
             RegisterFile(
                 scheme,
-                paper,
-                preset,
-                printed,
-                evaluator.sizes(space.base),
+                machine.paper,
+                machine.preset,
+                machine.area,
+                evaluator.sizes(base),
                 evaluator.sizes(own),
-                evaluator.bits(space.base),
+                evaluator.bits(base),
                 evaluator.bits(own),
             )
         )
