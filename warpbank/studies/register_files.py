@@ -110,7 +110,7 @@ def register_files(
 
 def rows(files: Sequence[RegisterFile]) -> list[tuple[str, ...]]:
     """Table of register files; the first row is its head."""
-    head = ("scheme", "preset", "baseline, mm2", "added, mm2", "share", "flip-flops alone, mm2", "printed")
+    head = ("scheme", "preset", "baseline, mm2", "added, mm2", "share", "floor, mm2", "printed")
     return [
         head,
         *(
