@@ -62,9 +62,15 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "+60%" in done.out
 
 
+def test_a_machine_of_ones_own_is_refused() -> None:
+    done = warpbank("synth", "--register-files", "--preset", "tiny")
+    assert (done.code, done.out) == (2, "")
+    assert "on its paper's machine; leave out unit, machine" in " ".join(done.err.split())
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_the_papers_machines() -> None:
-    """Every scheme is larger than its baseline, and by no less than its flip-flops."""
+    """Every scheme is larger than its baseline, and by most of its flip-flops: the model is a fit."""
     for found in register_files.register_files():
         assert found.added_mm2 > 0.8 * found.floor_mm2 > 0, found.scheme

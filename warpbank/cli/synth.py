@@ -112,7 +112,12 @@ def synth(
             output.line(f"{report.TITLES[name]}\n\n{text}")
         return
     if whole:
-        output.listing("register files", register_files(progress=_tell), as_json, _register_files)
+        if unit or preset or config or overrides or scheme != BASELINE.name or check or record or netlist:
+            raise WarpbankError(
+                "--register-files measures a scheme of each paper on its paper's machine; leave out unit, "
+                "machine, --check, --record and --output"
+            )
+        output.listing("register_files", register_files(progress=_tell), as_json, _register_files)
         return
     if check or record:
         machine = preset or config or overrides or scheme != BASELINE.name

@@ -13,7 +13,6 @@ from typing import Any
 
 from warpbank.arch.schemes import BASELINE, SCHEMES
 from warpbank.sim.runs.execute import Progress
-from warpbank.studies.combinations import combinations
 from warpbank.studies.compare.published import published
 from warpbank.studies.explore.evaluate import Evaluator, size_values
 from warpbank.studies.explore.result import Size
@@ -80,16 +79,13 @@ def schemes() -> tuple[str, ...]:
     return tuple(row.name for row in rows if published(row.name))
 
 
-def register_files(
-    wanted: Sequence[str] | None = None, *, workers: int | None = None, progress: Progress | None = None
-) -> list[RegisterFile]:
-    """Measure the register files of these schemes, or of all of `schemes`. `workers`, `progress`: see
-    `warpbank.sim.runs.execute`."""
+def register_files(*, workers: int | None = None, progress: Progress | None = None) -> list[RegisterFile]:
+    """Measure the register files of `schemes`. `workers`, `progress`: see `warpbank.sim.runs.execute`."""
     found = []
-    for scheme in schemes() if wanted is None else wanted:
+    for scheme in schemes():
         machine = published(scheme)
         assert machine is not None
-        space = Space(tuple(each for each in combinations() if each.scheme == scheme), machine.preset)
+        space = Space((), machine.preset)
         evaluator = Evaluator(space, "tiny", "golden", workers=workers, progress=progress)
         base, own = space.base, Point(scheme)
         evaluator.evaluate([base, own], [])
