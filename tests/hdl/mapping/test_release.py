@@ -39,12 +39,14 @@ class _Warps:
         }
 
 
-def lockstep(machine: str, entries: int, seed: int, unit: Any = Release, cycles: int = 130) -> int:
+def lockstep(
+    machine: str, entries: int, seed: int, unit: Any = Release, cycles: int = 130, movers: int = MOVERS
+) -> int:
     rng = random.Random(seed)
     config = MACHINES[machine]
     count = config.sub_core.warps
-    rtl, model = unit(config, entries, MOVERS), Golden(count)
-    moving: list[tuple[int, int] | None] = [None] * MOVERS
+    rtl, model = unit(config, entries, movers), Golden(count)
+    moving: list[tuple[int, int] | None] = [None] * movers
     world = _Warps(config, entries, rng.choice((6, 20, 255)))
     released = kept = 0
 
