@@ -301,11 +301,16 @@ class Harness(Elaboratable):
         self._released(m)
 
     def _released(self, m: Module) -> None:
-        """What is in the last stage of the release unit is not to be read."""
+        """What is in the last stage of the release unit is not to be read, and not on its way."""
         stages(m, self.unit.release)
         last = self.unit.release._stages[-1]
         for warp in range(WARPS):
-            m.d.comb += Assert(~(Mux(last.warp[warp], last.mask, 0) & self._reads(self.left, warp)).any())
+            mine = Signal(REGISTERS, name=f"leave_{warp}")
+            m.d.comb += mine.eq(Mux(last.warp[warp], last.mask, 0))
+            m.d.comb += Assert(~(mine & self._reads(self.left, warp)).any())
+            for moving in self.unit.release.moving:
+                moves = moving.valid & (moving.warp == warp)
+                m.d.comb += Assert(~(moves & mine.bit_select(moving.register[:2], 1)))
 
     def _counted(self, m: Module) -> None:
         """A launch's exempt registers are counted in steps."""

@@ -75,7 +75,7 @@ def lockstep(
                     for r in range(256)
                     if world.writing[warp] >> r & 1 and (warp, r) not in arrived
                 ]
-                if pending and rng.random() < 0.15:
+                if pending and rng.random() < 0.05:
                     warp, register = rng.choice(pending)
                     arrived.append((warp, register))
                     for name, value in (("valid", 1), ("warp", warp), ("register", register)):
@@ -233,6 +233,13 @@ class Moved(Release):
         return []
 
 
+class Unwritten(Release):
+    """What is still to be written is released."""
+
+    def _read(self, m: Any, served: Any, waiting: Any, issued: Any, destinations: Any) -> Any:
+        return super()._read(m, served, self._dying, issued, destinations)
+
+
 class ServedTwice(Release):
     """A warp that is in a stage is chosen again."""
 
@@ -247,7 +254,9 @@ class Forgotten(Release):
         return super()._engaged([*stages, self._stages[-1].warp])
 
 
-@pytest.mark.parametrize("unit", [Read, Found, Compared, OlderReads, Moved, ServedTwice, Forgotten])
+@pytest.mark.parametrize(
+    "unit", [Read, Found, Compared, OlderReads, Moved, Unwritten, ServedTwice, Forgotten]
+)
 def test_mutants_are_caught(unit: Any) -> None:
     assert fails(lambda seed: lockstep("single", 2, seed, unit), seeds=12)
 
