@@ -85,6 +85,23 @@ def lowest(mask: Value) -> Value:
     return Cat(mask[place] & ~mask[:place].any() for place in range(len(mask)))
 
 
+def behind(m: Module, mask: Value, name: str = "behind") -> Signal:
+    """Mask of the places behind the lowest set bit of `mask`; 0 for 0.
+
+    Each bit hears of the others in as many steps as the width has bits: little delay, and fewer gates than in
+    `lowest` where `mask` is wide.
+    """
+    width = len(mask)
+    seen, step = mask, 1
+    while step < width:
+        wider = Signal(width, name=f"{name}_{step}")
+        m.d.comb += wider.eq(seen | seen[:-step] << step)
+        seen, step = wider, 2 * step
+    found = Signal(width, name=name)
+    m.d.comb += found.eq(seen << 1)
+    return found
+
+
 def first_number(mask: Value) -> Value:
     """Number of the lowest set bit, found half by half: a small and shallow way to an address.
 

@@ -10,11 +10,23 @@ class Release:
 
     A register is dying from the cycle after the issue of the uop that declares it dead: a flagged read (pir)
     or a pbr. It is released when no read and no write of it is pending. One warp is served per cycle, by
-    rotating priority among those with a dying register that is not still to be written; of it, one register
-    per bank of the renaming table, the lowest such one, if no uop still has to read it and it is not on its
-    way to or from a cache. A uop that issues
-    with a dying register as its destination takes the register over: it keeps its physical register, and dies
-    no more.
+    rotating priority; of it, one register per bank of the renaming table, the lowest that is dying and not
+    still to be written, if no uop still has to read it and it is not on its way to or from a cache. A uop
+    that issues with a dying register as its destination takes the register over: it keeps its physical
+    register, and dies no more.
+
+    A warp that is served passes five stages, one per cycle, and is in one of them at a time:
+
+    0. choose: among the warps that had something to release in the cycle before and are in no stage;
+    1. read: the registers of the warp that are dying and not to be written;
+    2. find: the lowest of each bank;
+    3. compare: those that a uop in collection has still to read, or that issues in this cycle to read them,
+       and those that are on their way, are not released this time;
+    4. release.
+
+    What a uop that issues takes over leaves the stages 1 to 4. No other write of a register can begin behind
+    stage 1, and nothing dying sets off on a new way. A warp can be chosen again in the cycle after its
+    stage 4.
 
     All registers of a warp that has drained are dying; until they are all released no other warp may issue in
     its slot.
@@ -35,10 +47,20 @@ class Release:
         self._marks = [0] * warps
         self._saved = [0] * warps
         self._gone = [0] * warps
-        self._touched: list[int] = []  # warps of the three, in this cycle
+        self._touched: list[int] = []  # warps of the three, in this cycle, and of what was written
         self._reads: list[tuple[int, int]] = []
         self._writes: list[tuple[int, int]] = []
         self._issued: list[tuple[int, tuple[int, ...], int]] = []
+        self._waiting = 0  # warps with a dying register that is not to be written
+        self._clear()
+
+    def _clear(self) -> None:
+        """Nobody is served."""
+        self._some = 0  # warps that can be chosen
+        # The stages: a warp and some of its registers.
+        self._served: int | None = None
+        self._read: tuple[int, int] | None = None
+        self._found: tuple[int, int] | None = None
         self.choice: tuple[int, int] | None = (
             None  # warp and mask of registers that are released in this cycle, if nobody saves
         )
@@ -47,13 +69,17 @@ class Release:
         """A launch begins: no register has a physical one; nothing is read, written or moved."""
         self.dying = [0] * self._warps
         self.moving = [0] * self._warps
-        self.ended = 0
-        self.choice = None
+        self.ended = self._waiting = 0
+        self._clear()
 
     @property
     def busy(self) -> bool:
-        """A register might be released in the next cycle."""
-        return self.choice is not None
+        """A register is waiting to be released, or a warp is in a stage."""
+        return bool(self._waiting or self._some or self._served is not None or self._flights())
+
+    def _flights(self) -> list[tuple[int, int]]:
+        """What is in stages 2 to 4."""
+        return [flight for flight in (self._read, self._found, self.choice) if flight is not None]
 
     def issue(self, warp: int, sources: tuple[int, ...], writes: int, dead: int) -> None:
         """A uop issues: what it reads, the mask of registers it writes, and that of the registers which have
@@ -70,6 +96,7 @@ class Release:
     def written(self, warp: int, mask: int) -> None:
         """Registers were written."""
         self._writes.append((warp, mask))
+        self._touched.append(warp)
 
     def end(self, warp: int, mapped: int) -> None:
         """The warp has drained; `mapped`: its registers that have a physical one."""
@@ -89,49 +116,91 @@ class Release:
 
     def edge(self, mapped: list[int]) -> None:
         """The clock edge; `mapped`: the registers that have a physical one from now on."""
+        self._count_reads()
+        self._advance()
         for warp, mask in self._writes:
             self._writing[warp] &= ~mask
-        for warp, register in self._reads:
-            readers = self._readers[warp]
-            readers[register] -= 1
-            if not readers[register]:
-                del readers[register]
-        for warp, sources, writes in self._issued:
+        for warp, _, writes in self._issued:
             self._writing[warp] |= writes
-            readers = self._readers[warp]
-            for register in sources:
-                readers[register] = readers.get(register, 0) + 1
         for warp in self._touched:
             self.dying[warp] = (self.dying[warp] | self._marks[warp]) & ~self._saved[warp] & ~self._gone[warp]
             self._marks[warp] = self._saved[warp] = self._gone[warp] = 0
             if self.ended >> warp & 1 and not mapped[warp]:
                 self.ended &= ~(1 << warp)
+        for warp in self._touched:
+            here = 1 << warp
+            waits = self.dying[warp] & ~self._writing[warp]
+            self._waiting = self._waiting | here if waits else self._waiting & ~here
         self._touched.clear()
         self._reads.clear()
         self._writes.clear()
         self._issued.clear()
+
+    def _count_reads(self) -> None:
+        """Reads that end in this cycle, and those that are pending from the next one on."""
+        for warp, register in self._reads:
+            readers = self._readers[warp]
+            readers[register] -= 1
+            if not readers[register]:
+                del readers[register]
+        for warp, sources, _ in self._issued:
+            readers = self._readers[warp]
+            for register in sources:
+                readers[register] = readers.get(register, 0) + 1
+
+    def _advance(self) -> None:
+        """Every stage hands on what it has, as of the masks of this cycle."""
+        some = self._waiting
         if self.choice is not None:
-            self._pointer = (self.choice[0] + 1) % self._warps
-        self._choose()
+            warp, registers = self.choice
+            if not self.dying[warp] & ~self._writing[warp] & ~registers:
+                some &= ~(1 << warp)
+        self.choice = self._compare()
+        self._found = self._find()
+        self._read = None
+        if self._served is not None:
+            warp = self._served
+            self._read = warp, self.dying[warp] & ~self._writing[warp] & ~self._saved[warp]
+        self._served = self._choose()
+        if self._served is not None:
+            self._pointer = (self._served + 1) % self._warps
+            some &= ~(1 << self._served)
+        for warp, _ in self._flights():
+            some &= ~(1 << warp)
+        self._some = some
 
-    def _choose(self) -> None:
-        """Registers that are released in the next cycle."""
-        self.choice = None
-        for ahead in range(self._warps):
+    def _choose(self) -> int | None:
+        """The next warp."""
+        for ahead in range(self._warps) if self._some else ():
             warp = (self._pointer + ahead) % self._warps
-            waiting = self.dying[warp] & ~self._writing[warp]
-            if waiting:
-                self.choice = warp, self._free(warp, waiting)
-                break
+            if self._some >> warp & 1:
+                return warp
+        return None
 
-    def _free(self, warp: int, waiting: int) -> int:
-        """Of the registers that could be released, the lowest of each bank, unless somebody needs it."""
-        chosen = 0
+    def _find(self) -> tuple[int, int] | None:
+        """Of the registers that were read, the lowest of each bank, unless it is in use when they are
+        compared."""
+        if self._read is None:
+            return None
+        warp, registers = self._read
+        found = 0
         for bank in range(TABLE_BANKS):
-            register = first_in_bank(waiting, bank)
+            register = first_in_bank(registers, bank)
             if register is not None and not self._in_use(warp, register):
-                chosen |= 1 << register
-        return chosen
+                found |= 1 << register
+        return warp, found & ~self._saved[warp]
+
+    def _compare(self) -> tuple[int, int] | None:
+        """The registers that were found, without what a uop that issues reads or takes over."""
+        if self._found is None:
+            return None
+        warp, registers = self._found
+        registers &= ~self._saved[warp]
+        for issuer, sources, _ in self._issued:
+            if issuer == warp:
+                for register in sources:
+                    registers &= ~(1 << register)
+        return warp, registers
 
     def _in_use(self, warp: int, register: int) -> bool:
         """Test whether anybody but its writer still needs the physical register of a dying one."""

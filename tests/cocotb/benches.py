@@ -145,7 +145,7 @@ BENCHES: dict[str, Any] = {
     "availability": _availability,
     "operand_lookup": test_operand_lookup.lockstep,
     "release": lambda machine, seed: test_release.lockstep(
-        machine, MACHINES[machine].sub_core.collectors, seed
+        machine, MACHINES[machine].sub_core.collectors, seed, movers=0
     ),
     "exempt": test_exempt.lockstep,
     "deadlock_reserve": test_deadlock_reserve.lockstep,

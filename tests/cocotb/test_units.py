@@ -125,9 +125,9 @@ def test_equals_golden(unit: str, tmp_path: Path) -> None:
     assert bench(unit, "tiny", 1, tmp_path) == ""
 
 
-def replaced(pattern: str, text: str) -> Callable[[str], str]:
-    """A mutation of Verilog: the first match of a regular expression becomes `text`."""
-    return lambda verilog: re.sub(pattern, text, verilog, count=1)
+def replaced(pattern: str, text: str, count: int = 1) -> Callable[[str], str]:
+    """A mutation of Verilog: the first matches of a regular expression, or all for 0, become `text`."""
+    return lambda verilog: re.sub(pattern, text, verilog, count=count)
 
 
 #: One per family: a register of the front end that forgets, a conflict unseen, a lane mask ignored, a wrong
@@ -142,7 +142,7 @@ MUTANTS: dict[str, Callable[[str], str]] = {
     "tag_row": replaced(r"drop \? ripe : (\w+'h0+)", r"\1"),
     "departing": replaced(r"= fresh \? value : kept;", "= value;"),
     "inserter": replaced(r"assign clean = [^;]*\| taken;", "assign clean = taken;"),
-    "release": replaced(r"assign waiting_0 = (\w+) & \(~ writing_0\);", r"assign waiting_0 = \1;"),
+    "release": replaced(r"assign waiting_(\d+) = (\w+) & \(~ writing_\1\);", r"assign waiting_\1 = \2;", 0),
     "result_arbiter": replaced(r"else if \(([^)]*)\) (\w+) <= ", r"else if (0) \2 <= "),
 }
 

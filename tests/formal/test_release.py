@@ -2,10 +2,14 @@
 6.1), by induction over one cycle, so for every cycle that can be reached.
 
 A warp is quiet in a cycle in which it has no read and no write pending, issues nothing and declares nothing
-dead. A register of a quiet warp that is dying is released within as many cycles as there are warps, times the
-registers of its bank of the table that are dying in that warp, itself included: a warp is served once in a
-round, and with it the lowest such register of each bank. Hence a slot whose warp has drained is free for the
-next warp within warps x registers of a bank cycles.
+dead. A round of a warp takes as many cycles as there are warps, until it is chosen, and four more in the
+other stages; with it goes the lowest register of each bank that is dying. So a register of a quiet warp that
+is dying is released within three cycles, of stages that the warp may be in without it, and as many rounds as
+registers of its bank of the table are dying in that warp, itself included. Hence a slot whose warp has
+drained is free for the next warp within rounds x registers of a bank and three cycles.
+
+In each stage is one warp, in one stage each warp; what is there is dying and not to be written, and its
+numbers are right.
 
 The environment: uops with any sources, wide results and any registers declared dead; operands and results
 come whenever they like; warps drain, which gives their slots up until their registers are released; launches
@@ -14,18 +18,17 @@ begin. Three warps of eight registers, two in each bank of the table, one uop in
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Assert, Assume, Const, Elaboratable, Fragment, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Cat, Const, Elaboratable, Fragment, Module, Mux, Signal, Value
 
 from tests.formal.prove import Refuted, assume_no_reset, prove
 from warpbank.arch.config import preset, with_overrides
-from warpbank.hdl.mapping import release
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.table import TABLE_BANKS
-from warpbank.hdl.round_robin import Choice, first_from
 
 REGISTERS = 8
 #: Registers of a warp in a bank of the table.
@@ -46,8 +49,9 @@ class Harness(Elaboratable):
             preset("tiny"), [f"sub_core.warps={warps}", "sub_core.collectors=1", "lanes=1"]
         )
         self.unit, self.warps, self.inductive = unit(config, 1), warps, inductive
+        self.round = warps + 4
         #: Cycles within which a quiet warp has nothing left that is dying.
-        self.soon = warps * OF_BANK
+        self.soon = 3 + self.round * OF_BANK
         issue, mark = self.unit.issue, self.unit.mark
         self.free = [
             self.unit.launch,
@@ -82,7 +86,11 @@ class Harness(Elaboratable):
             *(Assume((port.register < REGISTERS) & (port.warp < self.warps)) for port in unit.written),
         ]
         if self.inductive:
-            m.d.comb += [Assert(unit._pointer < self.warps), Assert(~missing.any() | (owner < self.warps))]
+            m.d.comb += [
+                Assert(~(unit._ahead[:-1] & ~unit._ahead[1:]).any()),
+                Assert(~missing.any() | (owner < self.warps)),
+            ]
+            stages(m, unit)
         for warp in range(self.warps):
             self._warp(m, warp, destinations, missing.any() & (owner == warp))
         return m
@@ -123,19 +131,56 @@ class Harness(Elaboratable):
         ]
         if not self.inductive:
             return
-        # As many rounds are left as a bank has dying registers, the current one until the warp's turn comes.
+        # As many rounds are left as a bank has dying registers, the current one until the warp's turn comes,
+        # or until it has passed the stages.
+        ahead, some = unit._ahead, unit._some[warp]
         turn = Signal(range(self.warps), name=f"turn_{warp}")
-        m.d.comb += turn.eq(
-            Mux(unit._pointer <= warp, warp - unit._pointer, warp + self.warps - unit._pointer)
-        )
+        m.d.comb += turn.eq(Mux(ahead[warp], sum(ahead[:warp]), sum(ahead) + warp))
+        passed = [
+            (4, unit._served, dying),
+            *((3 - place, stage.warp, stage.mask) for place, stage in enumerate(unit._stages)),
+        ]
+        engaged = Cat(who[warp] for _, who, _ in passed).any()
+        m.d.comb += Assert((quiet == 0) | ~dying.any() | some | engaged)
         for bank in range(TABLE_BANKS):
             mine = Signal(range(OF_BANK + 1), name=f"mine_{warp}_{bank}")
             m.d.comb += mine.eq(sum(dying[bank::TABLE_BANKS]))
-            m.d.comb += Assert((mine == 0) | (quiet + self.warps * (mine - 1) + turn + 1 <= self.soon))
+            rounds = self.round * mine
+            left_: Value = Mux(some, rounds - self.round + turn + 5, rounds + 1)
+            for cycles, who, mask in passed:
+                comes = rounds - Mux(mask[bank::TABLE_BANKS].any(), self.round, 0)
+                left_ = Mux(who[warp], comes + cycles, left_)
+            m.d.comb += Assert((mine == 0) | (quiet + left_ <= self.soon))
         m.d.comb += [
             Assert(~ended | ((waits == quiet) & ~pending & (dying == mapped))),
             Assert(~ended | mapped.any() | (waits == 0)),
         ]
+
+
+def stages(m: Module, unit: Release) -> None:
+    """One warp in a stage, a warp in one stage; what is there is dying and not to be written; the numbers of
+    what has been found."""
+    _, finds, releases = unit._stages
+    places = [unit._some, unit._served, *(stage.warp for stage in unit._stages)]
+    m.d.comb += [Assert(sum(warps) <= 1) for warps in places[1:]]
+    for number, warps in enumerate(places):
+        m.d.comb += [Assert(~(warps & other).any()) for other in places[:number]]
+    for stage in unit._stages:
+        for here, dying, writing in zip(stage.warp, unit._dying, unit._writing, strict=True):
+            m.d.comb += Assert(~(Mux(here, stage.mask, 0) & ~(dying & ~writing)).any())
+    numbers = [(unit._owner, number) for number in unit._numbers]
+    released = [(port.warp, port.register) for port in unit.released]
+    for stage, found in ((finds, numbers), (releases, released)):
+        for bank, (warp, number) in enumerate(found):
+            mask = stage.mask[bank::TABLE_BANKS]
+            m.d.comb += [
+                Assert(~stage.warp.any() | (sum(mask) <= 1)),
+                Assert(~stage.warp.any() | (stage.warp == 1 << warp)),
+                *(
+                    Assert(~stage.warp.any() | ~one | (number == place * TABLE_BANKS + bank))
+                    for place, one in enumerate(mask)
+                ),
+            ]
 
 
 def test_what_is_dying_is_released(tmp_path: Path) -> None:
@@ -146,13 +191,24 @@ def test_what_is_dying_is_released(tmp_path: Path) -> None:
 class Deaf(Small):
     """The last bank of the table is never asked."""
 
-    def _choose(self, m: Module, warp: Value, mask: Value) -> list[tuple[Value, Value]]:
-        *others, (number, _) = super()._choose(m, warp, mask)
-        return [*others, (number, Const(0))]
+    def _find(self, m: Module, reads: Any, issued: Value, destinations: Value) -> Any:
+        last = sum(1 << register for register in range(TABLE_BANKS - 1, REGISTERS, TABLE_BANKS))
+        return super()._find(
+            m, replace(reads, mask=reads.mask & ~Const(last, REGISTERS)), issued, destinations
+        )
 
 
-def lowest_first(m: Module, mask: Value, pointer: Value, name: str = "choice") -> Choice:
-    return first_from(m, mask, Const(0), name)
+class Once(Small):
+    """A warp that has been served is never chosen again."""
+
+    def _engaged(self, stages: list[Value]) -> Value:
+        return super()._engaged([*stages, self._has_been])
+
+    def _choose(self, m: Module, some: Value) -> Value:
+        chosen = super()._choose(m, some)
+        self._has_been = Signal(len(some))
+        m.d.sync += self._has_been.eq(self._has_been | chosen)
+        return chosen
 
 
 def test_a_bank_that_is_never_asked_is_refuted(tmp_path: Path) -> None:
@@ -162,8 +218,7 @@ def test_a_bank_that_is_never_asked_is_refuted(tmp_path: Path) -> None:
         prove(harness, harness.free, harness.soon + 5, tmp_path, last_only=True)
 
 
-def test_a_priority_that_does_not_rotate_is_refuted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(release, "first_from", lowest_first)
-    harness = Harness(warps=2, inductive=False)
+def test_a_warp_that_is_served_once_is_refuted(tmp_path: Path) -> None:
+    harness = Harness(Once, 2, inductive=False)
     with pytest.raises(Refuted):
         prove(harness, harness.free, harness.soon + 6, tmp_path, last_only=True)

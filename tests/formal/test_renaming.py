@@ -30,6 +30,7 @@ import pytest
 from amaranth.hdl import Array, Assert, Assume, Cat, Const, Elaboratable, Fragment, Module, Mux, Signal, Value
 
 from tests.formal.prove import Refuted, assume_no_reset, prove
+from tests.formal.test_release import stages
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.layouts import Collection
@@ -297,6 +298,19 @@ class Harness(Elaboratable):
                 Assert(~(rename.release._dying[warp] & ~rename.table.mapped[warp]).any()),
                 Assert(rename.release._writing[warp] == self.writing[warp]),
             ]
+        self._released(m)
+
+    def _released(self, m: Module) -> None:
+        """What is in the last stage of the release unit is not to be read, and not on its way."""
+        stages(m, self.unit.release)
+        last = self.unit.release._stages[-1]
+        for warp in range(WARPS):
+            mine = Signal(REGISTERS, name=f"leave_{warp}")
+            m.d.comb += mine.eq(Mux(last.warp[warp], last.mask, 0))
+            m.d.comb += Assert(~(mine & self._reads(self.left, warp)).any())
+            for moving in self.unit.release.moving:
+                moves = moving.valid & (moving.warp == warp)
+                m.d.comb += Assert(~(moves & mine.bit_select(moving.register[:2], 1)))
 
     def _counted(self, m: Module) -> None:
         """A launch's exempt registers are counted in steps."""
@@ -410,7 +424,7 @@ class RenamesExempt(Small):
 
 @pytest.mark.parametrize(
     ("unit", "depth"),
-    [(ReleasesKept, 9), (FreeTooEarly, 9), (NoReserved, 10), (RenamesExempt, 8), (ChoosesTwice, 8)],
+    [(ReleasesKept, 14), (FreeTooEarly, 14), (NoReserved, 10), (RenamesExempt, 8), (ChoosesTwice, 8)],
 )
 def test_mutants_are_refuted(unit: Any, depth: int, tmp_path: Path) -> None:
     """By a run from the initial state, without the invariant."""

@@ -180,7 +180,7 @@ def fails(config: SmConfig, scheme: str = "ltrf+renaming") -> Any:
     return None
 
 
-SLOW = machine("cache.registers=8", "bank_latency=630", "active_warps=2", "rows=64")
+SLOW = machine("cache.registers=8", "banks=1", "bank_latency=630", "active_warps=2", "rows=64")
 
 
 def test_the_programs_pass() -> None:

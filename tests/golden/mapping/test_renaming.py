@@ -202,7 +202,7 @@ def test_an_exempt_register_that_is_renamed_is_seen(monkeypatch: pytest.MonkeyPa
 def test_a_register_released_too_early_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(renaming, "Release", ReleasesEarly)
     with pytest.raises(OperandMismatch, match="found 0xdeadbeef"):
-        run("reduction", scheduler="lrr")
+        run("reduction", scheduler="lrr", **{"sub_core.bank_latency": 630})
 
 
 @pytest.mark.parametrize("early", [at_the_branch, one_instruction_early])

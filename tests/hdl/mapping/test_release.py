@@ -1,4 +1,5 @@
-"""Golden's registers are released, in golden's cycle."""
+"""Golden's registers are released, in golden's cycle: whatever is issued, read, written, moved and declared
+dead while a warp passes the stages."""
 
 from __future__ import annotations
 
@@ -6,13 +7,18 @@ import random
 from typing import Any
 
 import pytest
+from amaranth.hdl import Const
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, make_uop, simulate, uop_record
 from tests.hdl.wrapped import wrapped
+from warpbank.arch.uop import MAX_SOURCES
 from warpbank.golden.mapping.release import Release as Golden
 from warpbank.hdl.mapping.release import Release
+
+#: Registers that can be on their way.
+MOVERS = 2
 
 
 class _Warps:
@@ -33,11 +39,14 @@ class _Warps:
         }
 
 
-def lockstep(machine: str, entries: int, seed: int, unit: Any = Release, cycles: int = 130) -> int:
+def lockstep(
+    machine: str, entries: int, seed: int, unit: Any = Release, cycles: int = 130, movers: int = MOVERS
+) -> int:
     rng = random.Random(seed)
     config = MACHINES[machine]
     count = config.sub_core.warps
-    rtl, model = unit(config, entries), Golden(count)
+    rtl, model = unit(config, entries, movers), Golden(count)
+    moving: list[tuple[int, int] | None] = [None] * movers
     world = _Warps(config, entries, rng.choice((6, 20, 255)))
     released = kept = 0
 
@@ -66,12 +75,16 @@ def lockstep(machine: str, entries: int, seed: int, unit: Any = Release, cycles:
                     for r in range(256)
                     if world.writing[warp] >> r & 1 and (warp, r) not in arrived
                 ]
-                if pending and rng.random() < 0.15:
+                if pending and rng.random() < 0.05:
                     warp, register = rng.choice(pending)
                     arrived.append((warp, register))
                     for name, value in (("valid", 1), ("warp", warp), ("register", register)):
                         ctx.set(getattr(port, name), value)
                     model.written(warp, 1 << register)
+            for port, place in zip(rtl.moving, moving, strict=True):
+                ctx.set(port.valid, place is not None)
+                for name, value in zip(("warp", "register"), place or (), strict=False):
+                    ctx.set(getattr(port, name), value)
             # A uop issues, and declares some of its sources dead; or flags do.
             ctx.set(rtl.issue.valid, 0)
             ctx.set(rtl.mark.valid, 0)
@@ -123,7 +136,22 @@ def lockstep(machine: str, entries: int, seed: int, unit: Any = Release, cycles:
                 assert world.mapped[slot] >> register & 1
                 assert register not in world.readers(slot)
                 assert not world.writing[slot] >> register & 1
+                assert (slot, register) not in moving
                 world.mapped[slot] &= ~(1 << register)
+            # Registers arrive; what is not dying sets off.
+            for number, place in enumerate(moving):
+                alive = [
+                    (slot, register)
+                    for slot in range(count)
+                    for register in range(world.top)
+                    if world.mapped[slot] & ~model.dying[slot] & ~model.moving[slot] >> register & 1
+                ]
+                if place is not None and rng.random() < 0.1:
+                    model.moving[place[0]] &= ~(1 << place[1])
+                    moving[number] = None
+                elif place is None and alive and rng.random() < 0.5:
+                    slot, register = moving[number] = rng.choice(alive)
+                    model.moving[slot] |= 1 << register
             for number, slot in done:
                 del world.collecting[number][1][slot]
                 if not world.collecting[number][1]:
@@ -158,19 +186,79 @@ def test_destinations_take_dying_registers_over() -> None:
 def test_a_destination_that_is_released_is_caught() -> None:
     """The register that a uop writes is released as the uop issues."""
 
-    def deaf(config: Any, entries: int) -> Any:
+    def deaf(config: Any, entries: int, movers: int) -> Any:
         return wrapped(
-            Release(config, entries), issue=lambda value, _: value & 0 if len(value) == 1 else value
+            Release(config, entries, movers), issue=lambda value, _: value & 0 if len(value) == 1 else value
         )
 
     assert fails(lambda seed: lockstep("single", 2, seed, deaf))
 
 
 def test_reads_that_are_forgotten_are_caught() -> None:
-    def forgets(config: Any, entries: int) -> Any:
-        return wrapped(Release(config, entries), read=lambda value, _: value | 63)
+    def forgets(config: Any, entries: int, movers: int) -> Any:
+        return wrapped(Release(config, entries, movers), read=lambda value, _: value | 63)
 
     assert fails(lambda seed: lockstep("tiny", 2, seed, forgets))
+
+
+class Read(Release):
+    """What a uop takes over as its warp's registers are read stays in the stages; so it does below in the
+    other ones."""
+
+    def _read(self, m: Any, served: Any, waiting: Any, issued: Any, destinations: Any) -> Any:
+        return super()._read(m, served, waiting, issued, Const(0, len(destinations)))
+
+
+class Found(Release):
+    def _find(self, m: Any, reads: Any, issued: Any, destinations: Any) -> Any:
+        return super()._find(m, reads, issued, Const(0, len(destinations)))
+
+
+class Compared(Release):
+    def _compare(self, m: Any, finds: Any, issued: Any, destinations: Any) -> Any:
+        return super()._compare(m, finds, issued, Const(0, len(destinations)))
+
+
+class OlderReads(Release):
+    """A uop that issues as registers are compared does not count as their reader."""
+
+    def _readers(self, m: Any, warp: Any) -> Any:
+        return super()._readers(m, warp)[MAX_SOURCES:]
+
+
+class Moved(Release):
+    """What is on its way is released."""
+
+    def _movers(self, warp: Any) -> Any:
+        return []
+
+
+class Unwritten(Release):
+    """What is still to be written is released."""
+
+    def _read(self, m: Any, served: Any, waiting: Any, issued: Any, destinations: Any) -> Any:
+        return super()._read(m, served, self._dying, issued, destinations)
+
+
+class ServedTwice(Release):
+    """A warp that is in a stage is chosen again."""
+
+    def _engaged(self, stages: Any) -> Any:
+        return Const(0, len(stages[0]))
+
+
+class Forgotten(Release):
+    """A warp that has been served is not chosen again before it has been in no stage for a cycle."""
+
+    def _engaged(self, stages: Any) -> Any:
+        return super()._engaged([*stages, self._stages[-1].warp])
+
+
+@pytest.mark.parametrize(
+    "unit", [Read, Found, Compared, OlderReads, Moved, Unwritten, ServedTwice, Forgotten]
+)
+def test_mutants_are_caught(unit: Any) -> None:
+    assert fails(lambda seed: lockstep("single", 2, seed, unit), seeds=12)
 
 
 @pytest.mark.parametrize("entries", [0, -1, "two"])
