@@ -485,11 +485,13 @@ class Ltrf(Hierarchy):
         return block.table[register], block.offset, collector, slot, tag
 
     def _save(self, warp: int | None) -> None:
-        """All registers of a warp that leaves have left, if there is one: its row is free, and its vectors
-        are saved in the next cycle."""
+        """A warp loses its row, if there is one: its vectors are saved in the next cycle."""
         self._saving = warp
-        if warp is None:
-            return
+        if warp is not None:
+            self._release(warp)
+
+    def _release(self, warp: int) -> None:
+        """All registers of a warp that leaves have left: its row is free."""
         block = self.blocks[warp]
         assert block.offset is not None
         self.offsets.release(block.offset)
