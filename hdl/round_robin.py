@@ -102,6 +102,19 @@ def behind(m: Module, mask: Value, name: str = "behind") -> Signal:
     return found
 
 
+def lowest_by_groups(m: Module, mask: Signal, name: str, group: int = 8) -> Value:
+    """Lowest set bit alone of a wide mask: a bit looks for others in its group, a group for those before it.
+
+    `name` names the signal that it adds.
+    """
+    groups = [mask[first : first + group] for first in range(0, len(mask), group)]
+    some = Signal(len(groups), name=f"{name}_groups")
+    m.d.comb += some.eq(Cat(each.any() for each in groups))
+    return Cat(
+        lowest(each) & (~some[:number].any()).replicate(len(each)) for number, each in enumerate(groups)
+    )
+
+
 def first_number(mask: Value) -> Value:
     """Number of the lowest set bit, found half by half: a small and shallow way to an address.
 

@@ -52,13 +52,13 @@ class Ltrf(Hierarchy):
     warp that is deactivated loses its row once what was in it has left, and gets its working set again when
     it is activated.
 
-    Registers set off in three stages. Choice: of one row with something to move, up to
-    `SubCoreConfig.transfers` registers, the lowest of each residue class of that many; those that leave go
-    before those that come, and a row is served until it has nothing to choose. Place: registers that leave
-    are looked up in the table, those that come are given the lowest unused places; each goes into the queue
-    of its main bank as soon as that has room, one per bank and cycle, and no other row is chosen before all
-    have gone. Then the engine carries them (`Engine`). Dead registers (LTRF+) are released and allocated
-    without being carried.
+    Registers set off in four stages. Turn: a row with something to move, those that leave before those that
+    come; it keeps its turn until it has nothing to choose, which is seen a cycle later. Choice: up to
+    `SubCoreConfig.transfers` registers of the row whose turn it is, the lowest of each residue class of that
+    many. Place: registers that leave are looked up in the table, those that come are given the lowest unused
+    places; each goes into the queue of its main bank as soon as that has room, one per bank and cycle, and no
+    others are chosen before all have gone. Then the engine carries them (`Engine`). Dead registers (LTRF+)
+    are released and allocated without being carried.
 
     A register without content in the main register file, whose last read may have issued, has nothing to be
     carried either: it loses its place without that. When it comes, a mapping that gives homes as they are
@@ -133,7 +133,13 @@ class Ltrf(Hierarchy):
             sum(1 << register for register in range(number, 256, core.transfers))
             for number in range(core.transfers)
         ]
-        self._pointer = 0  # row whose turn it is
+        self._pointer = 0  # row whose turn it is, or was last
+        #: The row whose turn it is, and whether its registers leave.
+        self._turn: tuple[int, bool] | None = None
+        #: Warp that was given a row in the cycle before.
+        self._loading: int | None = None
+        #: Warp that has lost its row in the cycle before: its vectors go to their memory.
+        self._saving: int | None = None
         #: What was chosen and has no place yet: of which row, whether it leaves, and which registers.
         self._chosen: list[Chosen] = []
         self._chosen_row = 0
@@ -162,17 +168,28 @@ class Ltrf(Hierarchy):
 
     @property
     def may_activate(self) -> int:
-        """Mask of the warps that could be activated: none if no row of the cache is free."""
+        """Mask of the warps that could be activated: none if no row of the cache is free; not the one whose
+        vectors are being saved."""
         if not self.offsets.unused:
             return 0
-        return sum(1 << warp for warp, block in enumerate(self.blocks) if block.offset is None)
+        return sum(
+            1 << warp
+            for warp, block in enumerate(self.blocks)
+            if block.offset is None and warp != self._saving
+        )
 
     def activate(self, warp: int) -> None:
         """The warp becomes active: it gets a row, and its working set comes in."""
         offset = self.offsets.allocate()
         self.blocks[warp].activate(offset, self._places[offset])
-        self._owner[offset] = warp
+        self._owner[offset] = self._loading = warp
         self._complete()
+
+    def _load(self) -> None:
+        """The vectors of a warp that has been given a row come from their memory."""
+        if self._loading is not None:
+            self.blocks[self._loading].loading = False
+            self._loading = None
 
     def deactivate(self, warp: int, ended: bool) -> None:
         """The warp is not active any more: its registers leave; nothing of one that has `ended` is wanted."""
@@ -206,7 +223,9 @@ class Ltrf(Hierarchy):
         """Something happens here in the next cycle."""
         if self._arbiter.pending or self.arriving or self._asked or self._more or self._main.busy:
             return True
-        if self._chosen or self._zeroed or self._engine.busy:
+        if self._turn is not None or self._chosen or self._zeroed or self._engine.busy:
+            return True
+        if self._loading is not None or self._saving is not None:
             return True
         return any(self._works(warp) or self.blocks[warp].empty for warp in self._owner if warp is not None)
 
@@ -279,7 +298,7 @@ class Ltrf(Hierarchy):
         """One cycle, after its results; returns the operands granted in the previous cycle."""
         arrived = self.arriving
         empty = next((warp for warp in self._owner if warp is not None and self.blocks[warp].empty), None)
-        choice = self._choose()
+        turn, choice = self._next_turn(), self._choose()
         values, metadata = self._values, self._metadata
         self.arriving = [
             (collector, slot, tag, values[entry][offset], metadata[entry][offset])
@@ -293,9 +312,10 @@ class Ltrf(Hierarchy):
         self._find_places()
         if not self._chosen and choice is not None:
             self._take(*choice)
+        self._give_turn(turn)
+        self._load()
         self._look_up()
-        if empty is not None:
-            self._release(empty)
+        self._save(empty)
         self._complete()
         return arrived
 
@@ -304,30 +324,47 @@ class Ltrf(Hierarchy):
     def _works(self, warp: int) -> bool:
         """Whether a warp has a register to choose."""
         block = self.blocks[warp]
+        if block.loading:
+            return False
         if block.out:
             return not block.leaving or self._quiet(warp)
         return block.into != 0
 
-    def _choose(self) -> tuple[int, bool, list[Chosen]] | None:
-        """Choose the registers that set off next: (row, whether they leave, which)."""
+    def _next_turn(self) -> tuple[int, bool] | None:
+        """The row whose turn it is in the next cycle, and whether its registers leave."""
         work = sum(1 << row for row, warp in enumerate(self._owner) if warp is not None and self._works(warp))
         if not work:
             return None
         row = first_from(work, self._pointer)
         warp = self._owner[row]
         assert warp is not None
+        return row, self.blocks[warp].out != 0
+
+    def _give_turn(self, turn: tuple[int, bool] | None) -> None:
+        """From the next cycle on it is this row's turn."""
+        self._turn = turn
+        if turn is not None:
+            self._pointer = turn[0]
+
+    def _choose(self) -> tuple[int, bool, list[Chosen]] | None:
+        """Choose the registers that set off next: (row, whether they leave, which)."""
+        if self._turn is None:
+            return None
+        row, out = self._turn
+        warp = self._owner[row]
+        if warp is None:
+            return None
         block = self.blocks[warp]
-        movable, pending = block.out or block.into, self._main.pending(warp)
+        movable, pending = block.out if out else block.into, self._main.pending(warp)
         registers = [_lowest(movable & these) for these in self._classes if movable & these]
         chosen = [
             Chosen(register, bool(block.live >> register & 1), bool(pending >> register & 1))
             for register in registers
         ]
-        return row, block.out != 0, chosen
+        return (row, out, chosen) if chosen else None
 
     def _take(self, row: int, out: bool, chosen: list[Chosen]) -> None:
         """The registers that were chosen are on their way from now on."""
-        self._pointer = row
         warp = self._owner[row]
         assert warp is not None
         block, mask = self.blocks[warp], sum(1 << each.register for each in chosen)
@@ -446,6 +483,12 @@ class Ltrf(Hierarchy):
         assert block.valid >> register & 1, f"R{register} of warp {warp} is not in the cache"
         assert block.offset is not None
         return block.table[register], block.offset, collector, slot, tag
+
+    def _save(self, warp: int | None) -> None:
+        """A warp loses its row, if there is one: its vectors are saved in the next cycle."""
+        self._saving = warp
+        if warp is not None:
+            self._release(warp)
 
     def _release(self, warp: int) -> None:
         """All registers of a warp that leaves have left: its row is free."""

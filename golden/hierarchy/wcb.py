@@ -25,6 +25,7 @@ class WarpControlBlock:
     working : working-set bit-vector of the interval that the warp is in.
     live : liveness bit-vector.
     new : the warp in this slot has not been active yet; the vectors are those of the one before.
+    loading : the warp has been given its row in the cycle before, and its vectors come from their memory.
     leaving : the warp has been deactivated and its registers leave.
     places : the places of its row. While the warp is not in the cache it has none, so a unit per row does for
         a unit per warp.
@@ -36,6 +37,7 @@ class WarpControlBlock:
         "departing",
         "leaving",
         "live",
+        "loading",
         "new",
         "offset",
         "placed",
@@ -50,13 +52,14 @@ class WarpControlBlock:
         self.offset: int | None = None
         self.table: dict[int, int] = {}
         self.placed = self.coming = self.departing = self.storing = self.working = 0
-        self.leaving = False
+        self.leaving = self.loading = False
         self.live = 0
         self.new = True
 
     def activate(self, offset: int, places: Places) -> None:
-        """The warp gets a row. A new one is in no interval, and nothing of it is alive."""
-        self.offset, self.places = offset, places
+        """The warp gets a row; its vectors are there a cycle later. A new one is in no interval, and nothing
+        of it is alive."""
+        self.offset, self.places, self.loading = offset, places, True
         if self.new:
             self.working, self.live = 0, 0 if self._liveness else -1
             self.new = False
@@ -100,7 +103,9 @@ class WarpControlBlock:
     def complete(self) -> bool:
         """The cache holds what the warp's interval needs, and nothing else of it."""
         return (
-            self.offset is not None and not self.leaving and self.placed == self.working and not self.coming
+            self.offset is not None
+            and not (self.leaving or self.loading or self.coming)
+            and self.placed == self.working
         )
 
     @property

@@ -19,7 +19,7 @@ from warpbank.hdl.hierarchy.allocation import AddressAllocation
 from warpbank.hdl.hierarchy.places import Places
 from warpbank.hdl.interfaces import AlwaysInterface, issue_stream
 from warpbank.hdl.layouts import REGISTER_WIDTH
-from warpbank.hdl.round_robin import chosen, first_from
+from warpbank.hdl.round_robin import chosen, encode, lowest_by_groups, pick, soonest
 from warpbank.hdl.typed import Interface, Numbers
 
 
@@ -96,14 +96,16 @@ class WarpControlBlocks(wiring.Component):
     sections 4.1 and 4.2.
 
     The working set and the liveness bits of the warps that are in the cache are registers, one set per row of
-    the cache; those of the others wait in a memory. The register cache address tables are a memory per
-    residue class of registers, a part of it per row. A row has a set of places; one queue for all gives the
-    rows to the warps. While a warp is not in the cache all its places would be unused, so that a set per row
-    does for a set per warp.
+    the cache; those of the others wait in a memory, which is read in the cycle in which a warp gets its row,
+    and written in the one behind that in which it loses it, before it can get another one. The register cache
+    address tables are a memory per residue class of registers, a part of it per row. A row has a set of
+    places; one queue for all gives the rows to the warps. While a warp is not in the cache all its places
+    would be unused, so that a set per row does for a set per warp.
 
-    Registers set off in two stages here. Choice: of one row, up to `SubCoreConfig.transfers` registers, the
-    lowest of each residue class of that many. Place: in the next cycles each goes on (`setting`), as soon as
-    `goes` lets it; no others are chosen before all have gone.
+    Registers set off in three stages here. Turn: a row with something to move, and whether its registers
+    leave or come. Choice: of that row, up to `SubCoreConfig.transfers` registers, the lowest of each residue
+    class of that many. Place: in the next cycles each goes on (`setting`), as soon as `goes` lets it; no
+    others are chosen before all have gone.
 
     Parameters
     ----------
@@ -217,6 +219,8 @@ class WarpControlBlocks(wiring.Component):
         self._places = [Places(core.cache.registers, classes) for _ in range(rows)]
         for row, places in enumerate(self._places):
             m.submodules[f"places_{row}"] = places
+        self._loading = Signal(rows)  # the row that was given in the cycle before
+        self._take_turns(m)
         self._choose(m)
         self._find_places(m)
         self._warps(m)
@@ -242,10 +246,11 @@ class WarpControlBlocks(wiring.Component):
 
     # --- What is moved.
 
-    def _choose(self, m: Module) -> None:
-        """The row whose turn it is, and its registers: those that leave, else those that come."""
-        rows, registers, classes = self._rows, self.registers_per_warp, len(self.setting)
+    def _take_turns(self, m: Module) -> None:
+        """The row whose turn it is in the next cycle: its registers that leave, else those that come."""
+        rows, registers = self._rows, self.registers_per_warp
         works, leaves = Signal(rows, name="with_work"), Signal(rows, name="with_leaving")
+        self._leaves = leaves
         self._setting_row = Signal(rows, name="setting_row")  # the row of what sets off, if anything does
         coming, departing = Signal(rows, name="coming"), Signal(rows, name="departing")
         m.d.comb += [
@@ -253,64 +258,77 @@ class WarpControlBlocks(wiring.Component):
             departing.eq(self.outbound | Mux(self.leaves, self._setting_row, 0)),
         ]
         self._coming, self._departing = coming, departing
-        movable = []
         for row, (placed, working) in enumerate(zip(self._placed, self._working, strict=True)):
-            quiet, mask = Signal(name=f"quiet_{row}"), Signal(registers, name=f"movable_{row}")
-            target = Mux(self._leaving[row], 0, working)
+            quiet, come = Signal(name=f"quiet_{row}"), Signal(name=f"come_{row}")
             out = Signal(registers, name=f"out_{row}")
             m.d.comb += [
-                out.eq(placed & ~target),
+                out.eq(placed & (self._leaving[row].replicate(registers) | ~working)),
                 leaves[row].eq(out.any()),
-                mask.eq(Mux(leaves[row], out, target & ~placed)),
+                come.eq(~self._leaving[row] & (working & ~placed).any()),
                 quiet.eq(self.quiet.bit_select(self._owner[row], 1)),
                 works[row].eq(
                     self._held[row]
-                    & Mux(
-                        leaves[row],
-                        ~coming[row] & (~self._leaving[row] | quiet),
-                        mask.any() & ~departing[row],
-                    )
+                    & ~self._loading[row]
+                    & Mux(leaves[row], ~coming[row] & (~self._leaving[row] | quiet), come & ~departing[row])
                 ),
             ]
-            movable.append(mask)
-        pointer = Signal(range(max(2, rows)), name="move_pointer")
-        choice = first_from(m, works, pointer, "row")
+        self._pointer = Signal(range(max(2, rows)), name="turn_pointer")  # row whose turn it is, or was last
+        self._turn, self._turn_leaves = Signal(rows, name="turn"), Signal(name="turn_leaves")
+        choice = soonest(m, works, self._pointer, "row")
+        m.d.sync += [self._turn.eq(choice.one_hot), self._turn_leaves.eq((choice.one_hot & leaves).any())]
+        with m.If(choice.any):
+            m.d.sync += self._pointer.eq(choice.index)
+
+    def _choose(self, m: Module) -> None:
+        """Registers of the row whose turn it is."""
+        registers, classes = self.registers_per_warp, len(self.setting)
+        placed, working, alive, movable = (
+            Signal(registers, name=f"{name}_in_turn") for name in ("placed", "working", "alive", "movable")
+        )
+        leaving = (self._turn & self._leaving).any()
+        m.d.comb += [
+            placed.eq(pick(self._turn, self._placed)),
+            working.eq(pick(self._turn, self._working) & ~leaving.replicate(registers)),
+            alive.eq(pick(self._turn, self._alive)),
+            movable.eq(Mux(self._turn_leaves, placed & ~working, working & ~placed)),
+        ]
         self._takes = Signal(name="takes")
-        mask, alive = Signal(registers, name="movable"), Signal(registers, name="alive_chosen")
-        m.d.comb += [mask.eq(Array(movable)[choice.index]), alive.eq(Array(self._alive)[choice.index])]
         self._chosen: list[Value] = []  # of each class, the register that is chosen, one-hot over all
         found: list[tuple[Value, Value, Value]] = []
         for number in range(classes):
-            mine = chosen(m, mask[number::classes], f"class_{number}")
+            mine = Signal(len(movable[number::classes]), name=f"movable_{number}")
+            first = Signal(len(mine), name=f"first_{number}")
             one_hot = Signal(registers, name=f"chosen_{number}")
-            m.d.comb += one_hot.eq(
-                Cat(
-                    mine.one_hot[place // classes] if place % classes == number else 0
-                    for place in range(registers)
-                )
-            )
+            m.d.comb += [
+                mine.eq(movable[number::classes]),
+                first.eq(lowest_by_groups(m, mine, f"class_{number}")),
+                one_hot.eq(
+                    Cat(
+                        first[place // classes] if place % classes == number else 0
+                        for place in range(registers)
+                    )
+                ),
+            ]
             self._chosen.append(one_hot)
-            register = Cat(Const(number, classes.bit_length() - 1), mine.index)[:REGISTER_WIDTH]
-            found.append((mine.any, register, (alive & one_hot).any()))
-        self._choice = choice
-        self._choice_leaves = Signal(name="choice_leaves")
-        m.d.comb += self._choice_leaves.eq(leaves.bit_select(choice.index, 1))
+            register = Cat(Const(number, classes.bit_length() - 1), encode(first))[:REGISTER_WIDTH]
+            found.append((mine.any(), register, (alive & one_hot).any()))
         valid = [Signal(name=f"setting_valid_{number}") for number in range(classes)]
         going = [each.goes for each in self.setting]
-        m.d.comb += self._takes.eq(choice.any & ~Cat(v & ~g for v, g in zip(valid, going, strict=True)).any())
-        leaving, offset, warp = Signal(name="leaves_now"), Signal.like(self.offset), Signal.like(self.warp)
+        m.d.comb += self._takes.eq(~Cat(v & ~g for v, g in zip(valid, going, strict=True)).any())
+        leaves, offset, warp = Signal(name="leaves_now"), Signal.like(self.offset), Signal.like(self.warp)
+        at = self._at = Signal(self._rows, name="at")  # `offset`, one-hot
         with m.If(self._takes):
             m.d.sync += [
-                pointer.eq(choice.index),
-                leaving.eq(self._choice_leaves),
-                offset.eq(choice.index),
-                warp.eq(Array(self._owner)[choice.index]),
+                leaves.eq(self._turn_leaves),
+                offset.eq(self._pointer),
+                at.eq(self._turn),
+                warp.eq(pick(self._turn, self._owner)),
             ]
         m.d.comb += [
-            self.leaves.eq(leaving),
+            self.leaves.eq(leaves),
             self.offset.eq(offset),
             self.warp.eq(warp),
-            self._setting_row.eq(Mux(Cat(valid).any(), 1 << offset, 0)),
+            self._setting_row.eq(Mux(Cat(valid).any(), at, 0)),
         ]
         for number, (setting, (there, register, live)) in enumerate(zip(self.setting, found, strict=True)):
             held, wanted = (
@@ -328,18 +346,17 @@ class WarpControlBlocks(wiring.Component):
         wants = Cat(setting.valid for setting in self.setting)
         given = Cat(setting.valid & setting.goes for setting in self.setting)
         for row, places in enumerate(self._places):
-            mine = ~self.leaves & (self.offset == row)
             m.d.comb += [
-                places.wants.eq(Mux(mine, wants, 0)),
-                places.given.eq(Mux(mine, given, 0)),
+                places.wants.eq(wants),
+                places.given.eq(Mux(~self.leaves & self._at[row], given, 0)),
                 places.back.eq(self.back[row]),
             ]
         for number, (setting, table) in enumerate(zip(self.setting, self._tables, strict=True)):
             address = self._address(setting.register, self.offset)
             place = read_at(m, table, address)
-            new = Array(places.place[number] for places in self._places)[self.offset]
+            new = pick(self._at, [places.place[number] for places in self._places])
             m.d.comb += setting.entry.eq(Mux(self.leaves, place, new))
-            write_at(m, table, address, setting.entry, setting.valid & setting.goes & ~self.leaves)
+            write_at(m, table, address, new, setting.valid & setting.goes & ~self.leaves)
 
     def _address(self, register: Value, row: Value) -> Value:
         """Location of a register in the table of its residue class."""
@@ -356,12 +373,15 @@ class WarpControlBlocks(wiring.Component):
             self._offsets,
             self.registers_per_warp,
         )
-        here = self._mask(m, self._held, "in_the_cache")
+        saving = self._saving = Signal(rows)  # the row that was given back in the cycle before
+        here = self._mask(m, self._held | saving, "in_the_cache")
         complete, empty = Signal(rows, name="complete"), Signal(rows, name="empty")
         for row, (placed, working) in enumerate(zip(self._placed, self._working, strict=True)):
             m.d.comb += [
                 complete[row].eq(
-                    self._held[row] & ~self._leaving[row] & (placed == working) & ~self._coming[row]
+                    self._held[row]
+                    & ~(self._leaving[row] | self._loading[row] | self._coming[row])
+                    & (placed == working)
                 ),
                 empty[row].eq(self._held[row] & self._leaving[row] & ~placed.any() & ~self._departing[row]),
             ]
@@ -383,14 +403,20 @@ class WarpControlBlocks(wiring.Component):
         saved = self._saved = m.submodules.saved = Memory(
             shape=2 * registers, depth=max(2, core.warps), init=[]
         )
-        vectors = Cat(Array(self._working)[choice.index], Array(self._alive)[choice.index])
-        write_at(m, saved, self.freed_warp, vectors, choice.any)
+        # Of the row that was given back everything is as it was, whoever gets it.
+        m.d.sync += saving.eq(choice.one_hot)
+        vectors = Cat(pick(saving, self._working), pick(saving, self._alive))
+        write_at(m, saved, pick(saving, self._owner), vectors, saving.any())
         fresh = self._fresh = Signal(core.warps)
         m.d.sync += fresh.eq((fresh | self.start) & ~Mux(self.activate, 1 << self.activated, 0))
-        new = Signal(name="is_new")
-        m.d.comb += new.eq((fresh | self.start).bit_select(self.activated, 1))
-        found = read_at(m, saved, self.activated)
-        every = 0 if self._liveness else -1
+        new = self._new = Signal(name="is_new")
+        m.d.sync += [
+            new.eq((fresh | self.start).bit_select(self.activated, 1)),
+            self._loading.eq(Mux(self.activate, 1 << self._offsets.head, 0)),
+        ]
+        read = self._loads = saved.read_port()
+        m.d.comb += [read.en.eq(self.activate), read.addr.eq(self.activated)]
+        found, every = Value.cast(read.data), 0 if self._liveness else -1
         self._back = [Mux(new, 0, found[:registers]), Mux(new, every, found[registers:])]
 
     def _row(self, m: Module, row: int) -> None:
@@ -404,17 +430,19 @@ class WarpControlBlocks(wiring.Component):
         mine, comes = Signal(name=f"moves_{row}"), Signal(name=f"comes_{row}")
         moved = Signal(len(placed), name=f"moved_{row}")
         m.d.comb += [
-            mine.eq(self._takes & (self._choice.index == row)),
+            mine.eq(self._takes & self._turn[row]),
             comes.eq(self.activate & (self._offsets.head == row)),
             moved.eq(Mux(mine, reduce(or_, self._chosen), 0)),
         ]
-        m.d.sync += placed.eq(Mux(self._choice_leaves, placed & ~moved, placed | moved))
+        m.d.sync += placed.eq(placed ^ moved)
         with m.If(self.prefetch & self._is(row, self.prefetching)):
             m.d.sync += working.eq(self.registers)
         if self._liveness:
             with m.If(self.issue.valid & self._is(row, self.issue.payload.warp)):
                 m.d.sync += alive.eq(alive & ~self._last | self._written)
         gone, over = (mask.bit_select(owner, 1) & self._held[row] for mask in (self.deactivate, self.ended))
+        with m.If(self._loading[row]):
+            m.d.sync += [working.eq(self._back[0]), alive.eq(self._back[1])]
         with m.If(gone):
             m.d.sync += self._leaving[row].eq(1)
             with m.If(over):
@@ -422,7 +450,7 @@ class WarpControlBlocks(wiring.Component):
         with m.If(self._freed[row]):
             m.d.sync += self._leaving[row].eq(0)
         with m.If(comes):
-            m.d.sync += [owner.eq(self.activated), working.eq(self._back[0]), alive.eq(self._back[1])]
+            m.d.sync += owner.eq(self.activated)
 
     def _accessed(self, m: Module) -> None:
         """Registers that the issued uop reads for the last time, and those it writes."""

@@ -19,6 +19,7 @@ class Warp:
 
     def __init__(self) -> None:
         self.exists = self.active = self.held = self.leaving = False
+        self.loading = False  # its row has been given in the cycle before
         self.row: int | None = None  # once it was seen
         self.working: set[int] = set()
         self.alive: set[int] = set()
@@ -61,6 +62,7 @@ class Bench:
             "leaves dead",
             "held up",
             "waits for operands",
+            "turn without registers",
             "row full",
             "may issue",
             "no row free",
@@ -79,17 +81,20 @@ class Bench:
         self.flying: dict[tuple[int, int], bool] = {}  # (warp, register): into the cache
         self.group: tuple[int, bool] | None = None  # warp whose registers set off, and whether they leave
         self.setting: dict[int, tuple[int, bool]] = {}  # by class: register, alive
-        self.able: dict[int, tuple[bool, set[int], set[int]]] = {}
+        self.saving: int | None = None  # warp that has lost its row in the cycle before
+        self.able: dict[int, bool] = {}  # warps that may be given the turn, and whether their registers leave
+        # Of those that may have it: whether registers leave, which can be chosen, and which are alive.
+        self.choices: dict[int, tuple[bool, set[int], set[int]]] = {}
 
-    def works(self, number: int) -> tuple[bool, set[int], set[int]] | None:
-        """Whether registers of that warp that could be chosen leave, which those are, and which are alive."""
+    def works(self, number: int) -> bool | None:
+        """Whether registers of that warp leave, if it may be given the turn."""
         warp = self.warps[number]
-        if not warp.held:
+        if not warp.held or warp.loading:
             return None
         if warp.out:
             free = not warp.coming and (not warp.leaving or bool(self.quiet >> number & 1))
-            return (True, warp.out, set(warp.alive)) if free else None
-        return (False, warp.into, set(warp.alive)) if warp.into and not warp.departing else None
+            return True if free else None
+        return False if warp.into and not warp.departing else None
 
     def drive(self) -> None:
         """Set what the unit's answers do not depend on, and read the state that it offers."""
@@ -105,7 +110,7 @@ class Bench:
             unit.set(f"find__{port}__register", register)
         coverage.hit(
             "waits for operands",
-            any(w.leaving and w.out and not w.coming and not self.works(n) for n, w in self.held),
+            any(w.leaving and w.out and not w.coming and self.works(n) is None for n, w in self.held),
         )
 
     @property
@@ -120,11 +125,13 @@ class Bench:
         self.may_issue = {
             number
             for number, warp in self.held
-            if not warp.leaving and set(warp.placed) == warp.working and not warp.coming
+            if not (warp.leaving or warp.loading or warp.coming) and set(warp.placed) == warp.working
         }
         assert set(bits(unit.get("may_issue"))) == self.may_issue
         free = self.rows - len(self.held)
-        self.may_activate = {n for n, warp in enumerate(self.warps) if not warp.held} if free else set()
+        self.may_activate = (
+            {n for n, warp in enumerate(self.warps) if not warp.held and n != self.saving} if free else set()
+        )
         assert set(bits(unit.get("may_activate"))) == self.may_activate
         coverage.hit("may issue", self.may_issue)
         coverage.hit("no row free", not free)
@@ -143,7 +150,12 @@ class Bench:
         self.freed = unit.get("freed_warp") if empty else None
         assert self.freed is None or self.freed in empty
         self.set_off()
-        self.able = {n: able for n, _ in self.held if (able := self.works(n)) is not None}
+        self.choices = {
+            n: (leaves, warp.out if leaves else warp.into, set(warp.alive))
+            for n, leaves in self.able.items()
+            for warp in [self.warps[n]]
+        }
+        self.able = {n: leaves for n, _ in self.held if (leaves := self.works(n)) is not None}
 
     def same_row(self, number: int, row: int) -> None:
         """A warp keeps its row, and has it for itself."""
@@ -153,17 +165,21 @@ class Bench:
         self.warps[number].row = row
 
     def take(self) -> None:
-        """Look at the registers that have been chosen at the last clock edge: if none were left, and some
-        could be."""
+        """Look at the registers that have been chosen at the last clock edge, if none were left: of a warp
+        that had the turn, in the direction that was found a cycle before."""
         unit, coverage = self.unit, self.coverage
         valid = {number for number in range(self.classes) if unit.get(f"setting__{number}__valid")}
         coverage.hit("row full", any(len(w.placed) + len(w.departing) == self.places for _, w in self.held))
-        if self.setting or not self.able:
+        if self.setting:
             assert valid == set(self.setting)
             return
+        if not valid:
+            assert not self.choices or any(not registers for _, registers, _ in self.choices.values())
+            coverage.hit("turn without registers", self.choices)
+            return
         number, leaves = unit.get("warp"), bool(unit.get("leaves"))
-        assert number in self.able, f"warp {number} has nothing to move"
-        out, registers, alive = self.able[number]
+        assert number in self.choices, f"warp {number} has nothing to move"
+        out, registers, alive = self.choices[number]
         warp, self.group = self.warps[number], (number, leaves)
         assert leaves == out
         self.same_row(number, unit.get("offset"))
@@ -303,6 +319,7 @@ class Bench:
             else:
                 coverage.hit("last read", warp.alive & self.dead)
                 warp.alive = warp.alive - self.dead | self.written
+        self.saving = self.freed
         if self.freed is not None:
             warp = self.warps[self.freed]
             warp.held = warp.leaving = False
@@ -317,9 +334,11 @@ class Bench:
         for number in self.started:
             self.warps[number] = Warp()
             self.warps[number].exists = True
+        for warp in self.warps:
+            warp.loading = False
         if self.comes is not None:
             warp = self.warps[self.comes]
-            warp.active = warp.held = True
+            warp.active = warp.held = warp.loading = True
             coverage.hit("warp comes back", warp.working)
 
 

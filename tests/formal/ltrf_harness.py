@@ -105,6 +105,12 @@ def opened_blocks(blocks: type[WarpControlBlocks]) -> type[WarpControlBlocks]:
             ]
             saved = [read_at(m, self._saved, warp) for warp in range(WARPS)]
             self.saved = [(vectors[:REGISTERS], vectors[REGISTERS:]) for vectors in saved]
+            self.loaded = Value.cast(self._loads.data)
+            # The vectors of each row, in the cycle in which they come from their memory, too.
+            self.vectors = [
+                [Mux(loading, came, vector) for came, vector in zip(self._back, vectors, strict=True)]
+                for loading, *vectors in zip(self._loading, self._working, self._alive, strict=True)
+            ]
             return m
 
     return Opened
@@ -480,7 +486,44 @@ class Harness(Elaboratable):
         for row in range(ROWS):
             held, owner = self.held[row], blocks._owner[row]
             m.d.comb += [self.claim(~held | (owner < WARPS)), self.claim(held | ~blocks._leaving[row])]
-            m.d.comb += [self.claim(~held | (sum(blocks._working[row]) <= ENTRIES))]
+            m.d.comb += [self.claim(~held | (sum(blocks.vectors[row][0][:REGISTERS]) <= ENTRIES))]
+            self._loading_invariant(m, row)
+            saving = blocks._saving[row]
+            m.d.comb += [
+                self.claim(~saving | ~held & (owner < WARPS) & (sum(blocks._working[row]) <= ENTRIES)),
+                *(
+                    self.claim(~(saving & self.held[other]) | (blocks._owner[other] != owner))
+                    for other in range(ROWS)
+                ),
+            ]
+        m.d.comb += [self.claim(sum(blocks._loading) <= 1), self.claim(sum(blocks._saving) <= 1)]
+
+    def _loading_invariant(self, m: Module, row: int) -> None:
+        """A row that has been given in the cycle before is empty, and the memory's vectors are its warp's."""
+        blocks, loading = self.blocks, self.blocks._loading[row]
+        saved = Array(Cat(vectors) for vectors in blocks.saved)[blocks._owner[row]]
+        new = loading & blocks._new & (blocks._owner[row] == self.warp)
+        m.d.comb += [
+            self.claim(~loading | self.held[row] & ~blocks._leaving[row] & ~blocks._placed[row].any()),
+            self.claim(~loading | (blocks.loaded == saved)),
+            self.claim(~new | ~(self.defined | self.pending | self.reading)),
+        ]
+
+    def _turn_invariant(self, m: Module, row: int) -> None:
+        """What the row whose turn it is has to choose may set off, as it might a cycle before."""
+        blocks, turn = self.blocks, self.blocks._turn[row]
+        placed, working, leaving = blocks._placed[row], blocks._working[row], blocks._leaving[row]
+        out, into = placed & (leaving.replicate(REGISTERS) | ~working), working & ~placed
+        mine = self._in_row(row, self.warp)
+        comes = turn & ~blocks._turn_leaves & ~leaving & into.any()
+        goes = turn & blocks._turn_leaves
+        m.d.comb += [
+            self.claim(~turn | (blocks._pointer == row) & self.held[row] & ~blocks._loading[row]),
+            self.claim(~(goes & out.any()) | ~blocks._coming[row]),
+            self.claim(~comes | ~(blocks._departing[row] | out.any())),
+            self.claim(~(goes & mine) | ~self.reading),
+            self.claim(~(mine & out.any() & ~leaving & ~blocks._loading[row]) | ~self.reading),
+        ]
 
     def _engine_invariant(self, m: Module) -> None:
         """What is on its way is of a warp's row, of its bank, and has its value."""
@@ -492,7 +535,9 @@ class Harness(Elaboratable):
             self._value_invariant(m, number, link)
         for number, port in enumerate(self.ports):
             self._port_invariant(m, number, port)
+        m.d.comb += self.claim(sum(self.blocks._turn) <= 1)
         for row in range(ROWS):
+            self._turn_invariant(m, row)
             coming, departing = self.blocks._coming[row], self.blocks._departing[row]
             outside = (self.blocks._placed[row] & ~self.blocks._working[row]).any()
             m.d.comb += [
@@ -507,7 +552,7 @@ class Harness(Elaboratable):
         at = blocks.offset
         placed = Array(blocks._placed)[at]
         m.d.comb += [
-            self.claim(~any_valid | (at < ROWS)),
+            self.claim(~any_valid | (at < ROWS) & (blocks._at == 1 << at)),
             self.claim(~any_valid | Array(self.held)[at] & (Array(blocks._owner)[at] == blocks.warp)),
         ]
         for number, setting in enumerate(blocks.setting):
@@ -641,8 +686,11 @@ class Harness(Elaboratable):
         )  # else all are alive to the end
         here = [self._in_row(row, self.warp) for row in range(ROWS)]
         staying = [held & ~blocks._leaving[row] for row, held in enumerate(here)]
-        alive = [bits.bit_select(self.register, 1) for bits in blocks._alive]
+        alive = [vectors[1].bit_select(self.register, 1) for vectors in blocks.vectors]
         saved = Array(vectors[1] for vectors in blocks.saved)[self.warp].bit_select(self.register, 1)
+        for row in range(ROWS):
+            saving = blocks._saving[row] & (blocks._owner[row] == self.warp)
+            saved = Mux(saving, blocks._alive[row].bit_select(self.register, 1), saved)
         m.d.comb += [
             self.claim(~self.defined | live),
             self.claim(~(fresh & self.defined)),
@@ -651,8 +699,8 @@ class Harness(Elaboratable):
         ]
         m.d.comb += [self.claim(~(row & needed) | bit) for row, bit in zip(here, alive, strict=True)]
         m.d.comb += [
-            self.claim(~(row & self.reading) | working.bit_select(self.register, 1))
-            for row, working in zip(staying, blocks._working, strict=True)
+            self.claim(~(row & self.reading) | vectors[0].bit_select(self.register, 1))
+            for row, vectors in zip(staying, blocks.vectors, strict=True)
         ]
 
 
@@ -663,7 +711,7 @@ class Drains(Harness):
     Nothing new: no warp comes or goes, none prefetches, no result is offered, and all operands have been
     read. Rank: what has to happen yet. A register that has to leave or come counts more than its way can; one
     that sets off, waits or crosses the cycles that it needs at most; a bank those that its access still
-    takes; a row that is left 1.
+    takes; a row that is left 1, one whose vectors come 1, a turn that is to be given 1.
 
     The claims and the invariant of `Harness` are assumed, which its own proof has shown of the same machine:
     the solver then looks at the rank alone.
@@ -688,10 +736,17 @@ class Drains(Harness):
             terms.append(Mux(link._busy, link._left + 1 + Mux(link._crossing.out, most, 0), 0))
         terms += [port.fills for port in self.ports]
         terms += [Mux(each.valid, setting, 0) for each in blocks.setting]
+        waits: list[Value] = []  # rows that have to move something
+        serves: list[Value] = []  # the row whose turn it is has something to choose
         for row in range(ROWS):
-            leaving, placed = blocks._leaving[row], blocks._placed[row]
-            moves = placed ^ Mux(leaving, 0, blocks._working[row])
-            terms.append(Mux(self.held[row], sum(moves) * (setting + 1) + leaving, 0))
+            leaving, placed, loading = blocks._leaving[row], blocks._placed[row], blocks._loading[row]
+            target = Mux(leaving, 0, blocks.vectors[row][0])[:REGISTERS]
+            moves = placed ^ target
+            terms.append(Mux(self.held[row], sum(moves) * (setting + 2) + leaving + loading, 0))
+            waits.append(self.held[row] & moves.any())
+            movable = Mux(blocks._turn_leaves, placed & ~target, target & ~placed)
+            serves.append(blocks._turn[row] & movable.any())
+        terms.append(any_of(waits) & ~any_of(serves))
         self.rank, before, falls = Signal(10, name="rank"), Signal(10), Signal(name="falls")
         self.nothing_new, self.before = Signal(name="nothing_new"), before
         nothing_new = (

@@ -325,7 +325,7 @@ CASES: list[Any] = [
     pytest.param(
         lambda: test_ltrf.Drains(inductive=False), drains, 16, id="ltrf_drains", marks=pytest.mark.long
     ),
-    pytest.param(test_renamed_ltrf.Below, renamed_ltrf, 8, id="renamed_ltrf", marks=pytest.mark.long),
+    pytest.param(test_renamed_ltrf.Below, renamed_ltrf, 11, id="renamed_ltrf", marks=pytest.mark.long),
     *(
         pytest.param(
             lambda policy=policy: test_tags.Harness(test_tags.TagRow(test_tags.machine(policy)), False),

@@ -44,7 +44,7 @@ from tests.hdl.hierarchy.test_ltrf import KeepsValidBits, LosesAPlace
 from warpbank.hdl.hierarchy.link import Link
 from warpbank.hdl.hierarchy.ltrf import Ltrf
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
-from warpbank.hdl.round_robin import first_from
+from warpbank.hdl.round_robin import soonest
 
 SLOWER = {"latency": 280, "crossing": 4}
 
@@ -97,12 +97,12 @@ class WaitsForMore(Link):
 class KeepsItsTurn(WarpControlBlocks):
     """A row keeps its turn although it has nothing left to choose."""
 
-    def _choose(self, m: Any) -> None:
+    def _take_turns(self, m: Any) -> None:
         def stays(m: Any, works: Any, pointer: Any, name: str) -> Any:
-            return first_from(m, works & (1 << pointer), pointer, name)
+            return soonest(m, works & (1 << pointer), pointer, name)
 
-        with mock.patch("warpbank.hdl.hierarchy.wcb.first_from", stays):
-            super()._choose(m)
+        with mock.patch("warpbank.hdl.hierarchy.wcb.soonest", stays):
+            super()._take_turns(m)
 
 
 class KeepsItsRow(WarpControlBlocks):
@@ -157,7 +157,7 @@ def test_a_store_and_a_fetch_of_one_register_meet(tmp_path: Path) -> None:
     """The state that the order of transfers is about is reached."""
     built = Meets(inductive=False, latency=100)
     with pytest.raises(Refuted):
-        prove(built, built.free, 18, tmp_path, last_only=True)
+        prove(built, built.free, 20, tmp_path, last_only=True)
 
 
 def test_a_fetch_that_overtakes_is_not_proved(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_fetch_that_overtakes_is_not_proved(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("blocks", "depth"),
-    [(LosesAPlace, 8), (KeepsValidBits, 10), pytest.param(DeadTooEarly, 12, marks=pytest.mark.long)],
+    [(LosesAPlace, 11), (KeepsValidBits, 14), pytest.param(DeadTooEarly, 16, marks=pytest.mark.long)],
 )
 def test_mutants_are_refuted(blocks: type[WarpControlBlocks], depth: int, tmp_path: Path) -> None:
     """By a run from the initial state, without the invariant."""

@@ -9,7 +9,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
 from warpbank.golden import round_robin
-from warpbank.hdl.round_robin import behind, first_from, first_number, lowest, soonest
+from warpbank.hdl.round_robin import behind, first_from, first_number, lowest, lowest_by_groups, soonest
 
 
 @pytest.mark.parametrize("chooses", [first_from, soonest])
@@ -45,12 +45,14 @@ def test_the_lowest_bit_is_found(width: int) -> None:
     m = Module()
     mask, alone, number = Signal(width), Signal(width), Signal(max(1, (width - 1).bit_length()))
     after = behind(m, mask)
+    wide = Signal(width)
     m.d.comb += [alone.eq(lowest(mask)), number.eq(first_number(mask))]
+    m.d.comb += wide.eq(lowest_by_groups(m, mask, "wide", 4))
 
     async def bench(ctx: Any) -> None:
         for value in range(2**width):
             ctx.set(mask, value)
-            assert ctx.get(alone) == value & -value
+            assert ctx.get(alone) == ctx.get(wide) == value & -value
             assert ctx.get(after) == (2**width - 1 & ~(value ^ (value - 1)) if value else 0)
             assert not value or ctx.get(number) == (value & -value).bit_length() - 1
 

@@ -85,7 +85,7 @@ class KeepsValidBits(WarpControlBlocks):
 
     def _row(self, m: Any, row: int) -> None:
         super()._row(m, row)
-        with m.If(self.activate & (self._offsets.head == row)):
+        with m.If(self._loading[row]):
             m.d.sync += self._placed[row].eq(self._back[0])
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import random
 from typing import Any
+from unittest import mock
 
 import pytest
+from amaranth.hdl import Const
 from hypothesis import given, strategies
 
 from tests.golden_main import golden_main
@@ -69,15 +71,16 @@ class Bench:
                 empty,
                 model.blocks[empty].offset,
             ), where
-        choice = model._choose()
+        turn, choice = model._next_turn(), model._choose()
         back = self._land()
         self._set_off(ctx, back, where)
         for row, port in enumerate(rtl.back):
             ctx.set(port, back[row])
         if not model._chosen and choice is not None:
             model._take(*choice)
-        if empty is not None:
-            model._release(empty)
+        model._give_turn(turn)
+        model._load()
+        model._save(empty)
         self._warps(ctx, may_issue, may_activate)
 
     def _ask(self, ctx: Any, where: str) -> None:
@@ -229,6 +232,25 @@ class NeverDead(WarpControlBlocks):
         m.d.comb += self._last.eq(0)
 
 
-@pytest.mark.parametrize("unit", [KeepsValidBits, LosesAPlace, TwiceInACycle, NeverDead])
+class BeforeItsVectors(WarpControlBlocks):
+    """A row moves what the vectors of the warp that had it before say, until those of its own have come."""
+
+    def _take_turns(self, m: Any) -> None:
+        with mock.patch.object(self, "_loading", Const(0, len(self._loading))):
+            super()._take_turns(m)
+
+
+class ComesBeforeAllLeft(WarpControlBlocks):
+    """The row whose turn it is chooses in the direction that it would have in this cycle."""
+
+    def _choose(self, m: Any) -> None:
+        out = (self._turn & self._leaves).any()
+        with mock.patch.object(self, "_turn_leaves", out):
+            super()._choose(m)
+
+
+@pytest.mark.parametrize(
+    "unit", [KeepsValidBits, LosesAPlace, TwiceInACycle, NeverDead, BeforeItsVectors, ComesBeforeAllLeft]
+)
 def test_mutants_are_caught(unit: type[WarpControlBlocks]) -> None:
     assert fails(lambda seed: lockstep("fast", seed, unit))
