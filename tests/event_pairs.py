@@ -240,7 +240,8 @@ class PairSink:
     def _granted(self, core: int, name: str, fields: dict[str, int]) -> tuple[int, int] | None:
         """Warp and register of a read; None: unknown. A collector with several uops may wait for several
         operands in one slot: it is the one that lies in the row that was read. Under renaming a register
-        that was never written is read from a row that may be another one's."""
+        without content is read from a row that may be another one's, or nobody's, and two uops may read it
+        from two banks: that is no read of the register."""
         if name == "cache_grant":
             place = core, "cache", fields["entry"], fields["offset"]
         elif name == "scalar_grant":
@@ -254,7 +255,8 @@ class PairSink:
         there = [seq for seq in waiting if self._places.get(place) == (warp, self._asked[unit][seq][slot])]
         if len(waiting) > 1 and (not there or self._scheme.mapping == "renaming"):
             return None
-        return warp, self._asked[unit][(there or waiting)[0]].pop(slot)
+        register = self._asked[unit][(there or waiting)[0]].pop(slot)
+        return (warp, register) if there or self._scheme.mapping != "renaming" else None
 
     def _row(self, core: int, warp: int, seq: int) -> Any:
         slot = self._slots[core, warp]
