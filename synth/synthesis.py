@@ -374,9 +374,9 @@ def _best(
     Tried are registers as they are; inverted, if they are many; where the clock is missed, registers read at
     either output; and, where it is missed by little, shorter targets for the smallest of those: the mapper
     does not see what loads the registers. Where all of that misses the clock, logic is mapped the fast way,
-    with shorter targets if it misses by little, too. With little effort it is mapped once, the quick way; and
-    once more, with the logic around memories by itself, if it is not much too late and its slowest path leads
-    through a memory.
+    with shorter targets if it misses by little, too. With little effort it is mapped once, the quick
+    way; once more, with the logic around memories by itself, if it is not much too late and its slowest path
+    leads through a memory; and once more, with a shorter target, if it misses the clock by little then.
     """
     library = tools.library
     target = clock - timing.overhead(library, tools.load)
@@ -407,10 +407,15 @@ def _best(
             tried = [one(flow.PLAIN, target, flow.QUICK)]
         except YosysError:  # ABC's older mapper does not take every library
             tried = [one(flow.PLAIN, target, flow.BARE)]
+        around: list[str] = []
         if tried[0].within and clock < tried[0].delay < _HOPELESS * clock:
             tell("mapping again, what is around memories by itself")
             looked_up = [name for name in boxes.values() if name in times and times[name].address]
             tried.append(one(flow.PLAIN, target, tried[0].way, looked_up))
+            around = looked_up if tried[1].delay < tried[0].delay else []
+        if clock < min(one.delay for one in tried) <= (1 + _NEAR) * clock:
+            tell("mapping again, for more speed")
+            tried.append(one(flow.PLAIN, target - _SHORTER[0] * clock, tried[0].way, around))
         return _taken(tried, folder)
     tried = [one(flow.PLAIN, target)]
     cells = tried[0].net.cells
