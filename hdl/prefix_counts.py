@@ -51,7 +51,7 @@ def exactly(counts: list[Value]) -> list[Value]:
 def nth(m: Module, mask: Value, most: int, name: str = "nth") -> list[Signal]:
     """Mask, for each k below `most`, of the set bit of `mask` that has k set bits below it; 0 if there is
     none."""
-    before, _ = _counts(m, mask, most, name)
+    before, _ = below(m, mask, most, name)
     masks = [Signal(len(mask), name=f"{name}_{k}") for k in range(most)]
     m.d.comb += [
         one.eq(
@@ -64,13 +64,13 @@ def nth(m: Module, mask: Value, most: int, name: str = "nth") -> list[Signal]:
     return masks
 
 
-def _counts(m: Module, mask: Value, most: int, name: str) -> tuple[list[Count], Count]:
-    """Count of the bits below each bit, and the count of all."""
+def below(m: Module, mask: Value, most: int, name: str) -> tuple[list[Count], Count]:
+    """Count of the set bits below each bit of `mask`, and of all; counted to `most`."""
     if len(mask) == 1:
         return [[Const(1, 1)]], [~mask[0], mask[0]]
     half = len(mask) // 2
-    low, few = _counts(m, mask[:half], most, f"{name}_l")
-    high, more = _counts(m, mask[half:], most, f"{name}_h")
+    low, few = below(m, mask[:half], most, f"{name}_l")
+    high, more = below(m, mask[half:], most, f"{name}_h")
     return low + [
         _joined(m, few, one, most, f"{name}_{half + bit}") for bit, one in enumerate(high)
     ], _joined(m, few, more, most, f"{name}_all")
