@@ -186,7 +186,7 @@ class Ltrf(Hierarchy):
         self._complete()
 
     def _load(self) -> None:
-        """The vectors of a warp that has been given a row come from their memory."""
+        """Read the vectors of a warp that has been given a row from their memory."""
         if self._loading is not None:
             self.blocks[self._loading].loading = False
             self._loading = None
@@ -331,7 +331,7 @@ class Ltrf(Hierarchy):
         return block.into != 0
 
     def _next_turn(self) -> tuple[int, bool] | None:
-        """The row whose turn it is in the next cycle, and whether its registers leave."""
+        """Find the row whose turn it is in the next cycle, and whether its registers leave."""
         work = sum(1 << row for row, warp in enumerate(self._owner) if warp is not None and self._works(warp))
         if not work:
             return None
@@ -341,7 +341,7 @@ class Ltrf(Hierarchy):
         return row, self.blocks[warp].out != 0
 
     def _give_turn(self, turn: tuple[int, bool] | None) -> None:
-        """From the next cycle on it is this row's turn."""
+        """Give a row, or none, the turn from the next cycle on."""
         self._turn = turn
         if turn is not None:
             self._pointer = turn[0]
@@ -485,7 +485,7 @@ class Ltrf(Hierarchy):
         return block.table[register], block.offset, collector, slot, tag
 
     def _save(self, warp: int | None) -> None:
-        """A warp loses its row, if there is one: its vectors are saved in the next cycle."""
+        """Take the row of a warp, if there is one, whose vectors are saved in the next cycle."""
         self._saving = warp
         if warp is not None:
             self._release(warp)

@@ -205,7 +205,7 @@ class WarpControlBlocks(wiring.Component):
         self._owner = [Signal(core.warp_width, name=f"owner_{row}", reset_less=True) for row in range(rows)]
         self._leaving = Signal(rows)
         self._placed, self._working, self._alive = (
-            [Signal(registers, name=f"{name}_{row}") for row in range(rows)]
+            [Signal(registers, name=f"{name}_{row}", reset_less=name == "placed") for row in range(rows)]
             for name in ("placed", "working", "alive")
         )
         self._held = self._offsets.occupied
@@ -247,7 +247,7 @@ class WarpControlBlocks(wiring.Component):
     # --- What is moved.
 
     def _take_turns(self, m: Module) -> None:
-        """The row whose turn it is in the next cycle: its registers that leave, else those that come."""
+        """Find the row whose turn it is in the next cycle: its registers that leave, else those that come."""
         rows, registers = self._rows, self.registers_per_warp
         works, leaves = Signal(rows, name="with_work"), Signal(rows, name="with_leaving")
         self._leaves = leaves
@@ -274,24 +274,34 @@ class WarpControlBlocks(wiring.Component):
             ]
         self._pointer = Signal(range(max(2, rows)), name="turn_pointer")  # row whose turn it is, or was last
         self._turn, self._turn_leaves = Signal(rows, name="turn"), Signal(name="turn_leaves")
+        # The row whose turn it is: all its registers leave, some leave, or some come.
+        self._all_leave, self._some_leave, self._some_come = (
+            Signal(rows, name=f"turn_{name}") for name in ("all_leave", "some_leave", "some_come")
+        )
         choice = soonest(m, works, self._pointer, "row")
-        m.d.sync += [self._turn.eq(choice.one_hot), self._turn_leaves.eq((choice.one_hot & leaves).any())]
+        gone = self._leaving | Cat(self._of_row(self.deactivate, row) for row in range(rows))
+        m.d.sync += [
+            self._turn.eq(choice.one_hot),
+            self._turn_leaves.eq((choice.one_hot & leaves).any()),
+            self._all_leave.eq(choice.one_hot & leaves & gone),
+            self._some_leave.eq(choice.one_hot & leaves & ~gone),
+            self._some_come.eq(choice.one_hot & ~leaves & ~gone),
+        ]
         with m.If(choice.any):
             m.d.sync += self._pointer.eq(choice.index)
 
     def _choose(self, m: Module) -> None:
-        """Registers of the row whose turn it is."""
+        """Choose registers of the row whose turn it is."""
         registers, classes = self.registers_per_warp, len(self.setting)
-        placed, working, alive, movable = (
-            Signal(registers, name=f"{name}_in_turn") for name in ("placed", "working", "alive", "movable")
-        )
-        leaving = (self._turn & self._leaving).any()
-        m.d.comb += [
-            placed.eq(pick(self._turn, self._placed)),
-            working.eq(pick(self._turn, self._working) & ~leaving.replicate(registers)),
-            alive.eq(pick(self._turn, self._alive)),
-            movable.eq(Mux(self._turn_leaves, placed & ~working, working & ~placed)),
-        ]
+        alive, movable = (Signal(registers, name=f"{name}_in_turn") for name in ("alive", "movable"))
+        wants = []
+        for row, (placed, working) in enumerate(zip(self._placed, self._working, strict=True)):
+            every, leave, come = (
+                turn[row].replicate(registers)
+                for turn in (self._all_leave, self._some_leave, self._some_come)
+            )
+            wants.append(placed & (every | leave & ~working) | come & working & ~placed)
+        m.d.comb += [movable.eq(reduce(or_, wants)), alive.eq(pick(self._turn, self._alive))]
         self._takes = Signal(name="takes")
         self._chosen: list[Value] = []  # of each class, the register that is chosen, one-hot over all
         found: list[tuple[Value, Value, Value]] = []
@@ -317,11 +327,13 @@ class WarpControlBlocks(wiring.Component):
         m.d.comb += self._takes.eq(~Cat(v & ~g for v, g in zip(valid, going, strict=True)).any())
         leaves, offset, warp = Signal(name="leaves_now"), Signal.like(self.offset), Signal.like(self.warp)
         at = self._at = Signal(self._rows, name="at")  # `offset`, one-hot
+        self._fills = Signal(self._rows, name="fills")  # the row, if its registers come
         with m.If(self._takes):
             m.d.sync += [
                 leaves.eq(self._turn_leaves),
                 offset.eq(self._pointer),
                 at.eq(self._turn),
+                self._fills.eq(self._turn & ~self._turn_leaves.replicate(self._rows)),
                 warp.eq(pick(self._turn, self._owner)),
             ]
         m.d.comb += [
@@ -348,14 +360,14 @@ class WarpControlBlocks(wiring.Component):
         for row, places in enumerate(self._places):
             m.d.comb += [
                 places.wants.eq(wants),
-                places.given.eq(Mux(~self.leaves & self._at[row], given, 0)),
+                places.given.eq(Mux(self._fills[row], given, 0)),
                 places.back.eq(self.back[row]),
             ]
         for number, (setting, table) in enumerate(zip(self.setting, self._tables, strict=True)):
             address = self._address(setting.register, self.offset)
             place = read_at(m, table, address)
-            new = pick(self._at, [places.place[number] for places in self._places])
-            m.d.comb += setting.entry.eq(Mux(self.leaves, place, new))
+            new = pick(self._fills, [places.place[number] for places in self._places])
+            m.d.comb += setting.entry.eq(new | place & self.leaves.replicate(len(place)))
             write_at(m, table, address, new, setting.valid & setting.goes & ~self.leaves)
 
     def _address(self, register: Value, row: Value) -> Value:
@@ -434,13 +446,14 @@ class WarpControlBlocks(wiring.Component):
             comes.eq(self.activate & (self._offsets.head == row)),
             moved.eq(Mux(mine, reduce(or_, self._chosen), 0)),
         ]
-        m.d.sync += placed.eq(placed ^ moved)
+        # A row that nobody has may hold anything after a reset.
+        m.d.sync += placed.eq((placed & ~comes.replicate(len(placed))) ^ moved)
         with m.If(self.prefetch & self._is(row, self.prefetching)):
             m.d.sync += working.eq(self.registers)
         if self._liveness:
             with m.If(self.issue.valid & self._is(row, self.issue.payload.warp)):
                 m.d.sync += alive.eq(alive & ~self._last | self._written)
-        gone, over = (mask.bit_select(owner, 1) & self._held[row] for mask in (self.deactivate, self.ended))
+        gone, over = (self._of_row(mask, row) for mask in (self.deactivate, self.ended))
         with m.If(self._loading[row]):
             m.d.sync += [working.eq(self._back[0]), alive.eq(self._back[1])]
         with m.If(gone):
@@ -451,6 +464,10 @@ class WarpControlBlocks(wiring.Component):
             m.d.sync += self._leaving[row].eq(0)
         with m.If(comes):
             m.d.sync += owner.eq(self.activated)
+
+    def _of_row(self, warps: Value, row: int) -> Value:
+        """Whether a mask of warps has the one that a row belongs to."""
+        return warps.bit_select(self._owner[row], 1) & self._held[row]
 
     def _accessed(self, m: Module) -> None:
         """Registers that the issued uop reads for the last time, and those it writes."""
@@ -477,9 +494,9 @@ class WarpControlBlocks(wiring.Component):
             found = Array(read_at(m, table, address) for table in self._tables)
             low = len(self.setting).bit_length() - 1
             place = found[find.register[:low]] if low else found[0]
-            placed = Array(self._placed)[row.index]
+            placed = Cat(placed.bit_select(find.register, 1) for placed in self._placed)  # in every row
             m.d.comb += [
-                find.placed.eq(row.any & placed.bit_select(find.register, 1)),
+                find.placed.eq((rows & placed).any()),
                 find.entry.eq(place),
                 find.offset.eq(row.index),
             ]

@@ -518,6 +518,9 @@ class Harness(Elaboratable):
         comes = turn & ~blocks._turn_leaves & ~leaving & into.any()
         goes = turn & blocks._turn_leaves
         m.d.comb += [
+            self.claim(blocks._all_leave[row] == (goes & leaving)),
+            self.claim(blocks._some_leave[row] == (goes & ~leaving)),
+            self.claim(blocks._some_come[row] == (turn & ~blocks._turn_leaves & ~leaving)),
             self.claim(~turn | (blocks._pointer == row) & self.held[row] & ~blocks._loading[row]),
             self.claim(~(goes & out.any()) | ~blocks._coming[row]),
             self.claim(~comes | ~(blocks._departing[row] | out.any())),
@@ -553,6 +556,7 @@ class Harness(Elaboratable):
         placed = Array(blocks._placed)[at]
         m.d.comb += [
             self.claim(~any_valid | (at < ROWS) & (blocks._at == 1 << at)),
+            self.claim(~any_valid | (blocks._fills == Mux(blocks.leaves, 0, blocks._at))),
             self.claim(~any_valid | Array(self.held)[at] & (Array(blocks._owner)[at] == blocks.warp)),
         ]
         for number, setting in enumerate(blocks.setting):

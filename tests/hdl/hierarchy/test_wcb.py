@@ -244,8 +244,13 @@ class ComesBeforeAllLeft(WarpControlBlocks):
     """The row whose turn it is chooses in the direction that it would have in this cycle."""
 
     def _choose(self, m: Any) -> None:
-        out = (self._turn & self._leaves).any()
-        with mock.patch.object(self, "_turn_leaves", out):
+        turned = {
+            "_all_leave": self._turn & self._leaves & self._leaving,
+            "_some_leave": self._turn & self._leaves & ~self._leaving,
+            "_some_come": self._turn & ~self._leaves & ~self._leaving,
+            "_turn_leaves": (self._turn & self._leaves).any(),
+        }
+        with mock.patch.multiple(self, **turned):
             super()._choose(m)
 
 
