@@ -55,7 +55,7 @@ class Release:
         self._clear()
 
     def _clear(self) -> None:
-        """Nobody is served."""
+        """Empty the stages."""
         self._some = 0  # warps that can be chosen
         # The stages: a warp and some of its registers.
         self._served: int | None = None
@@ -74,11 +74,11 @@ class Release:
 
     @property
     def busy(self) -> bool:
-        """A register is waiting to be released, or a warp is in a stage."""
+        """Whether a register waits to be released, or a warp is in a stage."""
         return bool(self._waiting or self._some or self._served is not None or self._flights())
 
     def _flights(self) -> list[tuple[int, int]]:
-        """What is in stages 2 to 4."""
+        """Warps in the stages 2 to 4, and their registers there."""
         return [flight for flight in (self._read, self._found, self.choice) if flight is not None]
 
     def issue(self, warp: int, sources: tuple[int, ...], writes: int, dead: int) -> None:
@@ -137,7 +137,7 @@ class Release:
         self._issued.clear()
 
     def _count_reads(self) -> None:
-        """Reads that end in this cycle, and those that are pending from the next one on."""
+        """Count the reads that end in this cycle, and those that are pending from the next one on."""
         for warp, register in self._reads:
             readers = self._readers[warp]
             readers[register] -= 1
@@ -149,7 +149,7 @@ class Release:
                 readers[register] = readers.get(register, 0) + 1
 
     def _advance(self) -> None:
-        """Every stage hands on what it has, as of the masks of this cycle."""
+        """Move every warp to its next stage, as the masks of this cycle say."""
         some = self._waiting
         if self.choice is not None:
             warp, registers = self.choice
@@ -170,7 +170,7 @@ class Release:
         self._some = some
 
     def _choose(self) -> int | None:
-        """The next warp."""
+        """Choose the warp that is served next (stage 0)."""
         for ahead in range(self._warps) if self._some else ():
             warp = (self._pointer + ahead) % self._warps
             if self._some >> warp & 1:
@@ -178,8 +178,8 @@ class Release:
         return None
 
     def _find(self) -> tuple[int, int] | None:
-        """Of the registers that were read, the lowest of each bank, unless it is in use when they are
-        compared."""
+        """Find the lowest of the registers of each bank (stage 2), unless it is in use in the next cycle, in
+        which they are compared."""
         if self._read is None:
             return None
         warp, registers = self._read
@@ -191,7 +191,7 @@ class Release:
         return warp, found & ~self._saved[warp]
 
     def _compare(self) -> tuple[int, int] | None:
-        """The registers that were found, without what a uop that issues reads or takes over."""
+        """Drop what the uop that issues reads or takes over from the registers that were found (stage 3)."""
         if self._found is None:
             return None
         warp, registers = self._found

@@ -227,7 +227,7 @@ class Release(wiring.Component):
         return m
 
     def _stage(self, m: Module, name: str, warp: Value, mask: Value) -> _Stage:
-        """The registers of a stage, and what they take."""
+        """Make the registers of a stage, which take a warp and a mask of its registers in every cycle."""
         warps, width = self._config.sub_core.warps, self.registers
         stage = _Stage(
             Signal(warps, name=f"{name}_warp"), Signal(width, name=f"{name}_mask", reset_less=True)
@@ -240,7 +240,8 @@ class Release(wiring.Component):
         return reduce(or_, stages)
 
     def _choose(self, m: Module, some: Value) -> Value:
-        """Stage 0: the next warp, one-hot. The warps behind it are looked at first in the next cycle."""
+        """Choose the warp that is served next (stage 0), one-hot. The next cycle looks at the warps behind it
+        first."""
         warps = len(some)
         ahead, first, one_hot = Signal(warps, name="ahead"), Signal(warps, name="first"), Signal(warps)
         after = Signal(warps)
@@ -254,11 +255,11 @@ class Release(wiring.Component):
     def _read(
         self, m: Module, served: Value, waiting: list[Signal], issued: Value, destinations: Value
     ) -> _Stage:
-        """Stage 1: the registers of the warp that is served."""
+        """Read the registers of the warp that is served (stage 1)."""
         return self._stage(m, "read", served, pick(served, waiting) & ~_of(served, issued, destinations))
 
     def _find(self, m: Module, reads: _Stage, issued: Value, destinations: Value) -> _Stage:
-        """Stage 2: the lowest register of each bank, and its number."""
+        """Find the lowest register of each bank, and its number (stage 2)."""
         banks: list[Signal] = []
         self._numbers: list[Signal] = []
         for bank in range(TABLE_BANKS):
@@ -275,16 +276,19 @@ class Release(wiring.Component):
         return self._stage(m, "found", reads.warp, found & ~_of(reads.warp, issued, destinations))
 
     def _compare(self, m: Module, finds: _Stage, issued: Value, destinations: Value) -> _Stage:
-        """Stage 3: what is not in use."""
+        """Compare the registers that were found with those in use (stage 3)."""
         readers = self._readers(m, self._owner) + self._movers(self._owner)
-        used = [
-            Cat(valid & (source == number) for valid, source in readers).any() for number in self._numbers
-        ]
+        used = Signal(TABLE_BANKS)
+        m.d.comb += used.eq(
+            Cat(
+                Cat(valid & (source == number) for valid, source in readers).any() for number in self._numbers
+            )
+        )
         idle = finds.mask & ~Cat(used[place % TABLE_BANKS] for place in range(self.registers))
         return self._stage(m, "release", finds.warp, idle & ~_of(finds.warp, issued, destinations))
 
     def _release(self, m: Module, releases: _Stage) -> None:
-        """Stage 4: what the uop that issues does not take over is released."""
+        """Release the registers that the uop that issues does not take over (stage 4)."""
         uop = self.issue.payload.uop
         owner = Signal.like(self._owner, name="releases_of", reset_less=True)
         m.d.sync += owner.eq(self._owner)

@@ -187,8 +187,15 @@ class DecompressMoves(wiring.Component):
         for warp in range(warps):
             row = Signal(REGISTERS, name=f"compressed_{warp}", reset_less=True)
             hit, set_ = (Signal(REGISTERS, name=f"{name}_{warp}") for name in ("hit", "set"))
-            here = [Mux(lines[n][warp], columns[n], 0) for n in range(banks)]
-            packed = [Mux(p.compressed, mask, 0) for mask, p in zip(here, self.stored, strict=True)]
+            here, packed = (
+                [Signal(REGISTERS >> shift, name=f"{name}_{warp}_{n}") for n in range(banks)]
+                for name in ("here", "packed")
+            )
+            for n, stored in enumerate(self.stored):
+                m.d.comb += [
+                    here[n].eq(Mux(lines[n][warp], columns[n], 0)),
+                    packed[n].eq(Mux(stored.compressed, here[n], 0)),
+                ]
             for mask, parts in ((hit, here), (set_, packed)):
                 m.d.comb += mask.eq(
                     reduce(or_, parts)
