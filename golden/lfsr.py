@@ -8,8 +8,6 @@ WIDTH = 16
 #: Shifts from one number to the next, so that neighbouring numbers share few bits; no factor of 65 535, so
 #: that all are reached.
 STRIDE = 7
-#: Bits by which the number is turned for each choice of a cycle: what leads in one is far behind in the next.
-TURNS = (0, 8, 4, 12, 2, 10)
 
 
 class Lfsr:
@@ -37,15 +35,12 @@ class Lfsr:
         for _ in range(STRIDE):
             self.state = self.state >> 1 ^ (TAPS if self.state & 1 else 0)
 
-    def choose(self, mask: int, turn: int = 0) -> int:
-        """Return the number of a set bit of `mask`, each with the same chance; `turn`: choices that were made
-        before in this cycle.
+    def choose(self, mask: int) -> int:
+        """Return the number of a set bit of `mask`, each with the same chance.
 
         Of n set bits it is the one with number x n / 65 536 set bits below it, so that no two chances differ
         by more than one of 65 535 numbers.
         """
-        place = TURNS[turn]
-        number = (self.state >> place | self.state << WIDTH - place) & ((1 << WIDTH) - 1)
-        for _ in range(number * mask.bit_count() >> WIDTH):
+        for _ in range(self.state * mask.bit_count() >> WIDTH):
             mask &= mask - 1
         return (mask & -mask).bit_length() - 1

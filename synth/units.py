@@ -98,6 +98,11 @@ def _availability(config: SmConfig) -> Availability:
     return Availability(core.warp_registers, core.mapping.policy, core.subarray_registers)
 
 
+def _lfsr(config: SmConfig, *_: object) -> Lfsr:
+    """Shift register of a caching collector unit."""
+    return Lfsr(config.sub_core.collector.seed, config.sub_core.collector.cache_lines)
+
+
 #: Units that stand in no room, and those inside others.
 _INSIDE = (
     Unit("sm", Sm, Sm),
@@ -111,7 +116,7 @@ _INSIDE = (
     Unit("barriers", Barriers, lambda config, _, probe: Barriers(config, probe=probe)),
     Unit("inserter", Inserter, lambda config, *_: Inserter(config)),
     Unit("sthld", Sthld, lambda config, _, probe: Sthld(config, probe)),
-    Unit("lfsr", Lfsr, lambda config, *_: Lfsr(config.sub_core.collector.seed)),
+    Unit("lfsr", Lfsr, _lfsr),
     Unit("arbiter", Arbiter, lambda config, _, probe: Arbiter(config, probe=probe)),
     Unit("boc_arbiter", Arbiter, lambda config, _, probe: _boc_arbiter(config, probe)),
     Unit("registers", Flat, build_registers),

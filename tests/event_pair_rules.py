@@ -23,7 +23,6 @@ FETCHED = ("fetch", "cache fill", "cache zero")
 #: ... and the place that it has, or that a result gets.
 COMES = ("cache allocate", *FETCHED)
 SETS_OFF = tuple(each for each in COMES if each != "cache fill")
-RESULTS = ("write", "collector write", "invalidate")
 
 
 def _always(scheme: Scheme) -> bool:
@@ -82,7 +81,13 @@ RULES = (
     Rule(
         "A slot receives a warp after the last uop of the one before has retired.",
         ("start",),
-        (*ISSUES, *READS, *COMES, *RESULTS, "start", "end", "map", "activate"),
+        (*ISSUES, *READS, *COMES, "write", "invalidate", "start", "end", "map", "activate"),
+    ),
+    Rule(
+        "A slot receives a warp after the last uop of the one before has retired.",
+        ("start",),
+        ("collector write",),
+        _evicting,
     ),
     Rule(
         "A warp whose last uop retires has nothing left to issue, to collect or to bring in.",
@@ -110,8 +115,14 @@ RULES = (
     ),
     Rule(
         "A register is pending until the cycle after its result is written: RAW and WAW hazards.",
-        ("write", "collector write", "invalidate"),
+        ("write", "invalidate"),
         (*NAMES, "map"),
+    ),
+    Rule(
+        "A register is pending until the cycle after its result is written: RAW and WAW hazards.",
+        ("collector write",),
+        (*NAMES, "map"),
+        _evicting,
     ),
     Rule(
         "A register is pending until the cycle after its result is written: RAW and WAW hazards.",
@@ -121,7 +132,16 @@ RULES = (
     ),
     Rule("A register has at most one pending result.", ("write",), ("write",)),
     Rule(
-        "A register has at most one pending result.", ("collector write",), ("collector write", "invalidate")
+        "A register has at most one pending result.",
+        ("collector write",),
+        ("collector write", "invalidate"),
+        _evicting,
+    ),
+    Rule(
+        "A warp owns one caching collector unit, which keeps one result a cycle.",
+        ("collector write",),
+        ("collector write",),
+        _no_eviction,
     ),
     Rule("A register has at most one pending result.", ("invalidate",), ("invalidate",)),
     Rule(
@@ -280,7 +300,7 @@ RULES = (
     ),
     Rule(
         "A result waits while its register moves.",
-        ("invalidate", "collector write"),
+        ("invalidate",),
         ("fetch", "cache fill", "write back"),
         lambda scheme: _ltrf(scheme) and _no_eviction(scheme),
     ),
@@ -288,7 +308,13 @@ RULES = (
     Rule(
         "A register is released when no result of it and no read of it is pending.",
         ("unmap",),
-        ("bank read", "cache read", "arrival", "write", "collector write", "invalidate"),
+        ("bank read", "cache read", "arrival", "write", "invalidate"),
+    ),
+    Rule(
+        "A register is released when no result of it and no read of it is pending.",
+        ("unmap",),
+        ("collector write",),
+        _evicting,
     ),
     Rule("A uop that writes a dying register takes it over.", ("unmap",), WRITERS),
     Rule("Nobody reads a register after its last read.", ("unmap",), ("reader", "last reader")),

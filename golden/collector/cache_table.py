@@ -13,20 +13,20 @@ class Line:
     Parameters
     ----------
     number : number of the line.
-    register, value, metadata : number of the register, and its content once it is `filled`.
-    valid : the line holds that register, or waits for it.
+    register, value, metadata : number of the register, and its content.
+    valid : the line holds that register.
     near : its next reuse is near, by the compiler's word.
     locked : a source of the uop in collection: not to be replaced.
     """
 
-    __slots__ = ("filled", "locked", "metadata", "near", "number", "register", "valid", "value")
+    __slots__ = ("locked", "metadata", "near", "number", "register", "valid", "value")
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.register = 0
         self.value: Value | None = None
         self.metadata = EMPTY
-        self.valid = self.filled = self.near = self.locked = False
+        self.valid = self.near = self.locked = False
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -38,13 +38,19 @@ class CacheTable:
     """Cache table, fully associative. Malekeh, sections III-C and IV-A.
 
     Replaced is the first line that holds nothing; else one of the unlocked lines whose reuse is far, at
-    random, each with the same chance; else the unlocked line that was used least recently.
+    random, each with the same chance; else the unlocked line that was used least recently. Which one that is
+    is chosen a cycle ahead, on what the table is then.
 
     Parameters
     ----------
     lines : size.
-    seed : of the shift register; it moves once in a cycle in which lines are taken.
+    seed : of the shift register; it moves in a cycle in which a line is taken.
     far_first : prefer lines whose reuse is far; else plain least recently used.
+
+    Attributes
+    ----------
+    victim : line that is replaced in this cycle if one is, unless it has been locked meanwhile; None: there
+        is none.
     """
 
     def __init__(self, lines: int, seed: int, far_first: bool) -> None:
@@ -52,6 +58,7 @@ class CacheTable:
         self._random = Lfsr(seed)
         self._far_first = far_first
         self._order = list(self.lines)  # least recently used first
+        self.victim: Line | None = self.lines[0]
 
     @property
     def any_near(self) -> bool:
@@ -60,7 +67,7 @@ class CacheTable:
 
     @property
     def used(self) -> int:
-        """Number of lines that hold or wait for a value."""
+        """Number of lines that hold a value."""
         return sum(line.valid for line in self.lines)
 
     def flush(self) -> None:
@@ -80,35 +87,32 @@ class CacheTable:
         self._order.remove(line)
         self._order.append(line)
 
-    def take(self, register: int, near: bool, turn: int = 0) -> Line | None:
-        """Give a line to a register; `turn`: number of lines taken before in this cycle. Returns None if all
-        are locked."""
-        line = self._victim(turn)
-        if line is not None:
-            line.register, line.near = register, near
-            line.valid, line.filled = True, False
-            self.touch(line)
+    def take(self, register: int, near: bool) -> Line:
+        """Give the `victim` to a register."""
+        line = self.victim
+        assert line is not None
+        line.register, line.near, line.valid = register, near, True
+        self.touch(line)
         return line
 
-    def _victim(self, turn: int) -> Line | None:
-        open_ = [line for line in self.lines if not line.locked]
+    def next_victim(self, spared: list[Line]) -> Line | None:
+        """Choose the line that is replaced in the next cycle if one is: none that is locked or `spared`."""
+        open_ = [line for line in self.lines if not line.locked and line not in spared]
         for line in open_:
             if not line.valid:
                 return line
         far = sum(1 << line.number for line in open_ if not line.near)
         if self._far_first and far:
-            return self.lines[self._random.choose(far, turn)]
-        return next((line for line in self._order if not line.locked), None)
+            return self.lines[self._random.choose(far)]
+        return next((line for line in self._order if line in open_), None)
 
     def taken(self) -> None:
-        """Move the shift register on, at the end of a cycle in which lines were taken."""
+        """Move the shift register on, at the end of a cycle in which a line was taken."""
         self._random.advance()
 
     def write(self, line: Line, value: Value, mask: int, every_lane: int, metadata: Metadata = EMPTY) -> None:
         """Write a value into a line: an operand with its metadata, or a result on the lanes of `mask`."""
         if mask != every_lane:
-            assert line.filled
             assert line.value is not None
             value = merge(line.value, value, mask)
         line.value, line.metadata = value, metadata
-        line.filled = True

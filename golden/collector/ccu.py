@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, Unit
@@ -20,6 +21,26 @@ from warpbank.golden.values import NEVER, Value
 NEAR_RESULT = 1 << MAX_SOURCES
 
 
+#: Stands for the line of a source that has none yet.
+_TO_COME = Line(-1)
+
+
+@dataclass
+class Arrived:
+    """Result that came through port D, to be written into the table in the next cycle.
+
+    Parameters
+    ----------
+    uop, register, value : of the result.
+    line : line of the register; None: one has to be taken.
+    """
+
+    uop: TraceUop
+    register: int
+    value: Value
+    line: Line | None
+
+
 class Held:
     """State of one caching collector unit: its cache table, its uop in collection, and the line of each
     source slot."""
@@ -29,10 +50,16 @@ class Held:
         self.owner = -1
         self.uop: TraceUop | None = None
         self.lines: list[Line] = []
-        self.ready = False  # all operands are there
+        self.awaits = 0  # slots whose operands are to come
         self.took = False  # a uop in this cycle
+        self.new = False  # a uop in the last cycle
+        self.found = 0  # slots that the uop of the last cycle found
+        self.forgets = False  # its values, at the end of this cycle
+        #: Operand of this cycle: slot, value, metadata.
+        self.delivery: tuple[int, Value, Metadata] | None = None
         #: Results of this cycle: uop, register, value, whether it has port D.
         self.results: list[tuple[TraceUop, int, Value, bool]] = []
+        self.arrived: Arrived | None = None
 
 
 class Ccu(Collector):
@@ -44,10 +71,11 @@ class Ccu(Collector):
     sub-core has waited for STHLD cycles in all; then it gets any free unit, at random. A unit that changes
     hands forgets its values.
 
-    Sources that stand in the cache table cost no bank read. Results always go to the banks. One of them per
-    unit and cycle is kept as well, the first whose reuse is near; it joins its register's line, or takes one
-    if it is written on all lanes. Any other result makes its register's line invalid. In a cycle in which a
-    unit takes a uop it keeps no result.
+    Sources that stand in the cache table cost no bank read; each of the others takes a line when it arrives.
+    Results always go to the banks. One of them per unit and cycle is kept as well, the first whose reuse is
+    near. A cycle later it joins its register's line; a result that is written on all lanes and has none takes
+    one in the first cycle in which the unit waits for no operand, unless another result of the warp comes
+    before that. Any other result makes its register's line invalid.
 
     An operand hinders a younger write of its register until its uop is dispatched.
 
@@ -70,7 +98,7 @@ class Ccu(Collector):
 
     Latency: allocated in t, a uop whose sources are all in the table can be dispatched in t + 1; requests
     reach the banks in t + 1, an operand granted in g is delivered in g + 1, and its uop can be dispatched in
-    g + 2. A result written in t is found from t + 1 on.
+    g + 2. A result written in t is found from t + 1 on at the earliest.
     """
 
     caches = True
@@ -123,14 +151,15 @@ class Ccu(Collector):
         self._pointers = [0] * len(Unit)
         self._gone: list[int] = []
         self._claims: dict[int, tuple[Held, bool]] = {}
-        self._used = [0] * core.collectors
+        self._pending = False  # a unit's table changes in the next cycle
+        self._used = [0] * core.collectors  # lines in use, as reported
         self._resized: list[tuple[int, int]] = []  # to be reported in the next cycle
         self._stale = False
 
     @property
     def busy(self) -> bool:
         """Whether the units have something to do in the next cycle."""
-        return bool(self._resized)
+        return self._pending or bool(self._resized)
 
     def slide(self, warp: int) -> None:
         """Ignore a uop that needs no collector."""
@@ -140,9 +169,12 @@ class Ccu(Collector):
         number = self._owned[warp]
         if number < 0:
             return
-        self.units[number].table.flush()
+        unit = self.units[number]
+        unit.table.flush()
+        unit.arrived = None
+        self._pending = True
         if not self._per_warp:
-            self.units[number].owner = -1
+            unit.owner = -1
             self._owned[warp] = -1
         self._update()
 
@@ -191,34 +223,37 @@ class Ccu(Collector):
         if number < 0 or not self._own_unit:
             number = self._give(uop.warp)
         unit = self.units[number]
-        table = unit.table
-        unit.uop, unit.took, unit.ready = uop, True, False
+        unit.uop, unit.took = uop, True
         self.free &= ~(1 << number)
         self._allocates.emit(number, uop.warp, uop.seq)
-        hits = [table.find(register) for register in uop.sources]
-        for hit in hits:
-            if hit is not None:
-                hit.locked = True
-        missed = [slot for slot, hit in enumerate(hits) if hit is None]
-        unit.lines = []
+        unit.lines, unit.awaits = [], 0
+        mask = 0
         for slot, register in enumerate(uop.sources):
-            line, near = hits[slot], bool(uop.near >> slot & 1)
+            line = None if unit.forgets else self._find(unit, register)
             if line is None:
-                line = table.take(register, near, missed.index(slot))
-                assert line is not None
-                line.locked = True
+                line = _TO_COME
+                unit.awaits |= 1 << slot
                 self._registers.read(number, slot, uop, register)
             else:
-                line.near = near
-                table.touch(line)
+                mask |= 1 << slot
             unit.lines.append(line)
-        if missed:
-            table.taken()
-        found = len(hits) - len(missed)
-        if found:
-            mask = sum(1 << slot for slot in range(len(hits)) if slot not in missed)
-            self._forwards.emit(number, uop.warp, uop.seq, mask, found)
+        if mask:
+            self._forwards.emit(number, uop.warp, uop.seq, mask, mask.bit_count())
         self._stale = True
+
+    def _find(self, unit: Held, register: int) -> Line | None:
+        """Return the line of a register, as the table is when the cycle has ended."""
+        line, arrived = unit.table.find(register), unit.arrived
+        if arrived is not None and self._takes_line(unit, arrived):
+            if arrived.register == register:
+                return unit.table.victim
+            if line is unit.table.victim:
+                return None
+        return line
+
+    def _takes_line(self, unit: Held, arrived: Arrived) -> bool:
+        """Return whether a result whose register had no line takes one in this cycle."""
+        return arrived.line is None and not unit.new and (unit.took or not unit.awaits)
 
     def _give(self, warp: int) -> int:
         """Choose a unit for a warp, and take it from whoever owned it."""
@@ -236,19 +271,19 @@ class Ccu(Collector):
         return number
 
     def _forget(self, number: int) -> None:
-        """Drop the values of a unit, which nobody owns then. A uop in collection keeps its lines."""
+        """Drop the values of a unit at the end of the cycle; nobody owns it from now on. A uop in collection
+        keeps its lines."""
         unit = self.units[number]
         if unit.table.used:
             self._probe.emit("flush", number, unit.table.used)
-        unit.table.flush()
+        unit.forgets = True
         if unit.owner >= 0:
             self._owned[unit.owner] = -1
         unit.owner = -1
 
     def deliver(self, collector: int, slot: int, tag: int, value: Value, metadata: Metadata) -> None:
         """Take an operand that arrives at port S."""
-        unit = self.units[collector]
-        unit.table.write(unit.lines[slot], value, self._every_lane, self._every_lane, metadata)
+        self.units[collector].delivery = slot, value, metadata
         self._delivers.emit(collector, slot)
         self._stale = True
 
@@ -312,38 +347,55 @@ class Ccu(Collector):
             holder, port = claim
             holder.results.append((uop, register, value, port))
 
-    def _keep(self, number: int, unit: Held) -> None:
-        """Apply this cycle's results to the cache table."""
-        table = unit.table
-        found = [
-            table.find(register) if uop.warp == unit.owner else None for uop, register, _, _ in unit.results
-        ]
+    def _arrive(self, number: int, unit: Held) -> tuple[Arrived | None, list[tuple[Line, int]]]:
+        """Take this cycle's results. Returns the one that port D takes, and the lines that the others make
+        invalid, with their registers."""
+        arrived: Arrived | None = None
         dropped: list[tuple[Line, int]] = []
-        for (uop, register, value, port), line in zip(unit.results, found, strict=True):
-            mine = uop.warp == unit.owner
-            if port and mine and not unit.took and (line is not None or uop.lane_mask == self._every_lane):
-                self._write(number, line, uop, register, value)
+        for uop, register, value, port in unit.results:
+            if uop.warp != unit.owner or unit.forgets:
+                continue
+            line = self._find(unit, register)
+            if port and (line is not None or uop.lane_mask == self._every_lane):
+                arrived = Arrived(uop, register, value, line)
             elif line is not None:
                 dropped.append((line, register))
-        for line, register in dropped:
-            if line.register == register:  # not taken in this cycle
-                line.valid = False
-            self._probe.emit("invalidate", number, register)
+                self._probe.emit("invalidate", number, register)
         unit.results.clear()
+        return arrived, dropped
 
-    def _write(self, number: int, line: Line | None, uop: TraceUop, register: int, value: Value) -> None:
-        """Write a result that has port D."""
-        table = self.units[number].table
-        if line is None:
-            line = table.take(register, True)
-            if line is None:
-                return
+    def _keep(self, number: int, unit: Held, arrived: Arrived, takes: bool) -> None:
+        """Write a result of an earlier cycle into the table; `takes`: it takes a line."""
+        table, line = unit.table, arrived.line
+        if takes:
+            line = table.take(arrived.register, True)
             table.taken()
+        elif line is None or (unit.delivery is not None and line is table.victim):
+            return
         else:
             line.near = True
             table.touch(line)
-        table.write(line, value, uop.lane_mask, self._every_lane)
-        self._writes.emit(number, uop.warp, uop.seq, register)
+        table.write(line, arrived.value, arrived.uop.lane_mask, self._every_lane)
+        self._writes.emit(number, arrived.uop.warp, arrived.uop.seq, arrived.register)
+
+    def _renew(self, unit: Held, uop: TraceUop) -> None:
+        """Give the lines that the last cycle's uop found its near bits, and make them the last used."""
+        for slot, line in enumerate(unit.lines):
+            if unit.found >> slot & 1:
+                line.near = bool(uop.near >> slot & 1)
+                unit.table.touch(line)
+
+    def _operand(self, unit: Held, uop: TraceUop, slot: int, value: Value, metadata: Metadata) -> None:
+        """Put an operand that has arrived into a line. There is one: a table has two more lines than a uop
+        has sources. Nobody finds it in a unit that the warp has left."""
+        assert unit.table.victim is not None
+        assert not unit.table.victim.locked
+        line = unit.table.take(uop.sources[slot], bool(uop.near >> slot & 1))
+        unit.table.taken()
+        line.locked, line.valid = True, unit.owner >= 0
+        unit.table.write(line, value, self._every_lane, self._every_lane, metadata)
+        unit.lines[slot] = line
+        unit.awaits &= ~(1 << slot)
 
     @property
     def evicted(self) -> tuple[int, int, Value] | None:
@@ -361,7 +413,7 @@ class Ccu(Collector):
                 "cache table",
                 len(unit.table.lines),
                 [
-                    Kept(unit.owner, line.register, line.value if line.filled else None, line.notes)
+                    Kept(unit.owner, line.register, line.value, line.notes)
                     for line in unit.table.lines
                     if line.valid
                 ],
@@ -371,17 +423,64 @@ class Ccu(Collector):
 
     # --- The clock edge.
 
+    def _end(self, number: int, unit: Held) -> bool:
+        """End a unit's cycle: an earlier result, the last cycle's uop and an operand change the table, and
+        this cycle's results come. Returns whether the next cycle may change something."""
+        table, uop, delivery = unit.table, unit.uop, unit.delivery
+        kept, found = unit.arrived, unit.found
+        victim = table.next_victim(self._spared(unit))
+        takes = kept is not None and self._takes_line(unit, kept)
+        waits = not (takes or unit.forgets or unit.results)
+        arrived, dropped = self._arrive(number, unit)
+        unit.arrived = None
+        if kept is not None:
+            if waits and kept.line is None:
+                unit.arrived = kept
+            self._keep(number, unit, kept, takes)
+        if uop is not None and found:
+            self._renew(unit, uop)
+        if uop is not None and delivery is not None:
+            self._operand(unit, uop, *delivery)
+        for line, register in dropped:
+            if line.register == register:  # not taken in this cycle
+                line.valid = False
+        if arrived is not None and (arrived.line is None or arrived.line.register == arrived.register):
+            unit.arrived = arrived
+        if unit.forgets:
+            table.flush()
+            unit.forgets = False
+        unit.found = 0
+        if unit.took:
+            unit.found = (1 << len(unit.lines)) - 1 & ~unit.awaits
+            for slot, line in enumerate(unit.lines):
+                line.locked |= bool(unit.found >> slot & 1)
+        unit.delivery, unit.took, unit.new = None, False, unit.took
+        table.victim = victim
+        return unit.new or bool(found) or kept is not None or unit.arrived is not None
+
+    def _spared(self, unit: Held) -> list[Line]:
+        """Lines that are written in this cycle, or may be."""
+        spared: list[Line] = []
+        if unit.table.victim is not None and (
+            unit.delivery is not None or (unit.arrived is not None and unit.arrived.line is None)
+        ):
+            spared.append(unit.table.victim)
+        if unit.arrived is not None and unit.arrived.line is not None:
+            spared.append(unit.arrived.line)
+        return spared
+
     def edge(self) -> int:
         """End the cycle at the clock edge. Returns the number of uops in collection from the next cycle
         on."""
         for number, used in self._resized:
             self._probe.emit("window", number, used)
+            self._used[number] = used
         self._resized.clear()
-        if self._claims:
+        if self._claims or self._pending or self._stale:
+            self._pending = self._stale or bool(self._claims)
             self._claims.clear()
             for number, unit in enumerate(self.units):
-                if unit.results:
-                    self._keep(number, unit)
+                self._pending |= self._end(number, unit)
             self._stale = True
         for number in self._gone:
             unit = self.units[number]
@@ -391,7 +490,7 @@ class Ccu(Collector):
                 self._read(unit.uop.warp, register)
             unit.uop, unit.lines = None, []
             self.free |= 1 << number
-            self._stale = True
+            self._stale = self._pending = True
         self._gone.clear()
         if self._stale:
             self._update()
@@ -400,12 +499,12 @@ class Ccu(Collector):
     def _update(self) -> None:
         """Recompute the masks that follow from the units' state."""
         self._stale = False
+        self._resized.clear()
         self._ready = [0] * len(Unit)
         self.any_ready = self._far = self.holds = mine = 0
         for number, unit in enumerate(self.units):
-            unit.took = False
             bit = 1 << number
-            if unit.uop is not None and all(line.filled for line in unit.lines):
+            if unit.uop is not None and not unit.awaits:
                 self._ready[unit.uop.unit] |= bit
                 self.any_ready |= 1 << unit.uop.unit
             if not unit.table.any_near:
@@ -416,10 +515,8 @@ class Ccu(Collector):
                     mine |= 1 << unit.owner
                 if used:
                     self.holds |= 1 << unit.owner
-            if used != self._used[number]:
-                self._used[number] = used
-                if self._probe.sink is not None:
-                    self._resized.append((number, used))
+            if used != self._used[number] and self._probe.sink is not None:
+                self._resized.append((number, used))
         others = self._everyone if self._open() else 0
         if self._own_unit:
             others &= ~self.holders

@@ -15,7 +15,7 @@ from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES, Unit
 from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.collector.cache_table import Lines, Taken, found, take, touched, victim
+from warpbank.hdl.collector.cache_table import Lines, found, renewed, touched, victim
 from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
 from warpbank.hdl.interfaces import (
     AlwaysInterface,
@@ -32,8 +32,7 @@ from warpbank.hdl.interfaces import (
     issue_stream,
     read_stream,
 )
-from warpbank.hdl.layouts import UNITS, Collection, dispatch_layout
-from warpbank.hdl.lfsr import WIDTH as RANDOM_WIDTH
+from warpbank.hdl.layouts import REGISTER_WIDTH, UNITS, Collection, dispatch_layout
 from warpbank.hdl.lfsr import Lfsr, any_of
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode, encode, pick, soonest
@@ -53,12 +52,15 @@ class Ccu(wiring.Component):
     sub-core has waited for STHLD cycles in all; then it gets any free unit, at random. A unit that changes
     hands forgets its values.
 
-    Sources that stand in the cache table cost no bank read. Results always go to the banks. One of them per
-    unit and cycle is kept as well, the first whose reuse is near; it joins its register's line, or takes one
-    if it is written on all lanes. Any other result makes its register's line invalid. In a cycle in which a
-    unit takes a uop it keeps no result.
+    Sources that stand in the cache table cost no bank read; each of the others takes a line when it arrives.
+    Results always go to the banks. One of them per unit and cycle is kept as well, the first whose reuse is
+    near. A cycle later it joins its register's line; a result that is written on all lanes and has none takes
+    one in the first cycle in which the unit waits for no operand, unless another result of the warp comes
+    before that. Any other result makes its register's line invalid.
 
-    The look-up of a uop's sources is made once per sub-core, on the state of the unit that takes it.
+    The look-up of a uop's sources is made once per sub-core, on the state of the unit that takes it. A unit
+    has one search for the line that is replaced, a cycle ahead: an operand that arrives and a result never
+    need it at once.
 
     Parameters
     ----------
@@ -94,8 +96,8 @@ class Ccu(wiring.Component):
     refused : Out(1). An execution unit refused a uop in this cycle.
     result : In(ResultOffer) per execution unit. Result interface: results as they are offered and written.
     first : In(bits(units)). Execution unit whose offer goes first, then the next ones in order.
-    keep : Out(WriteBack) per execution unit. Question to the testbench: the value of a result that a
-        collector unit keeps (port D).
+    keep : Out(WriteBack) per execution unit. Question to the testbench: the value of a result that port D of
+        a collector unit takes.
     evicted : Out(evicted_stream), none. The banks have all results.
     operands : Out(32 per lane) per unit and slot. Operands of the unit's uop; right when it is dispatched.
     offered : Out(bits(entries)) per unit. Number of its uop among those in collection.
@@ -104,7 +106,7 @@ class Ccu(wiring.Component):
 
     Latency: allocated in t, a uop whose sources are all in the table can be dispatched in t + 1; requests
     reach the banks in t + 1, an operand granted in g is delivered in g + 1, and its uop can be dispatched in
-    g + 2. A result written in t is found from t + 1 on.
+    g + 2. A result written in t is found from t + 1 on at the earliest.
     """
 
     issue: AlwaysInterface
@@ -225,35 +227,51 @@ class Ccu(wiring.Component):
         self._owned = Signal(count, init=(1 << count) - 1 if self._private else 0)
         self._busy = Signal(count)  # units with a uop
         self._left = Signal(count)  # the unit whose owner goes to another one
+        self._awaits = [Signal(MAX_SOURCES, name=f"awaits_{number}") for number in range(count)]
+        self._victims = [Signal(core.collector.cache_lines, name=f"victim_{n}", init=1) for n in range(count)]
+        self._new = Signal(count, name="new")  # its uop came in the last cycle
+        # The last cycle's result at port D joins a line of these, or seeks one, which it takes or waits for.
+        self._joins = [Signal(core.collector.cache_lines, name=f"joins_{n}") for n in range(count)]
+        self._seeks, self._takes = Signal(count, name="arrived_seeks"), Signal(count, name="arrived_takes")
+        self._opens = Signal(count, name="opens")  # a result may take a line in the next cycle
+        self._sources: list[Signal] = []  # per unit, registers of its uop's slots
+        self._near: list[Signal] = []  # per unit, slots of its uop whose reuse is near
         self._numbers: list[Lfsr] = []
-        self._kept = [
-            WriteBack(self._config).create(path=("kept", number)) for number in range(count)
-        ]  # by this unit
-        self._keeps: list[Value] = []  # per collector unit, mask of the execution unit whose result it keeps
+        asked = self.keep[0]
+        result = data.StructLayout(
+            {name: getattr(asked, name).shape() for name in ("warp", "seq", "register", "mask", "value")}
+        )
+        self._arrived = [  # the last cycle's result at port D
+            record(result, name=f"arrived_{number}", reset_less=True) for number in range(count)
+        ]
+        self._asks: list[Value] = []  # per unit, mask of the execution unit whose result port D takes
         self._lost: dict[
             int, list[tuple[int, Signal]]
         ] = {}  # per execution unit, (number, lines) that its result makes invalid
         for number in range(count):
-            self._numbers.append(Lfsr(number_seed(core.collector.seed, number)))
+            seed = number_seed(core.collector.seed, number)
+            self._numbers.append(Lfsr(seed, core.collector.cache_lines))
             m.submodules[f"random_{number}"] = self._numbers[number]
         m.d.comb += self.may_slide.eq((1 << core.warps) - 1)
         fresh_owner, choice = self._choose(m)
         allocated = Signal(count, name="allocated")
         m.d.comb += allocated.eq(Mux(self.issue.valid, choice, 0))
-        taken, random = self._take(m, fresh_owner)
+        # The tables as results leave them that take a line in this cycle.
+        self._fresh = [Signal(core.collector.cache_lines, name=f"taken_by_result_{n}") for n in range(count)]
+        self._views = [Lines(core.collector.cache_lines, f"after_result_{n}") for n in range(count)]
+        sought = self._seek(m, fresh_owner)
         gone = self._dispatch(m, allocated)
         for number in range(count):
-            self._table(m, number, allocated[number], gone[number], fresh_owner, taken)
+            self._table(m, number, allocated[number], gone[number], fresh_owner, sought)
         for unit, (asked, offer) in enumerate(zip(self.keep, self.result, strict=True)):
-            m.d.comb += asked.valid.eq(reduce(or_, self._keeps)[unit])
+            m.d.comb += asked.valid.eq(reduce(or_, self._asks)[unit])
             m.d.comb += [
                 getattr(asked, name).eq(getattr(offer.payload, name))
                 for name in ("warp", "seq", "register", "mask")
             ]
         m.d.sync += self._busy.eq(self._busy & ~gone | allocated)
-        m.d.comb += random.eq(pick(self._looks, [lfsr.state for lfsr in self._numbers]))
         if self._probe:
-            self._events(m, fresh_owner, taken)
+            self._events(m, fresh_owner)
         return m
 
     # --- Which unit takes the uop that issues.
@@ -285,14 +303,14 @@ class Ccu(wiring.Component):
             ),
             has.eq(Cat((owner == warp) & self._owned[number] for number, owner in enumerate(self._owner))),
         ]
-        chooser = m.submodules.random_unit = Lfsr(core.collector.seed)
+        self._chooser = chooser = m.submodules.random_unit = Lfsr(core.collector.seed, count)
         waited = Signal(STHLD_WIDTH)
         open_ = Signal(count)
         if self.far_first:
             m.d.comb += open_.eq(Mux((free & far).any(), free & far, Mux(waited >= self.sthld, free, 0)))
         else:
             m.d.comb += open_.eq(self._open_units(free, has))
-        choice = any_of(m, open_, chooser.state, "unit")
+        choice = any_of(m, open_, chooser.ranks, "unit")
         given = self.issue.valid & fresh_owner
         if self.own_unit:
             taker: Value = Mux(fresh_owner, choice, has)
@@ -337,37 +355,42 @@ class Ccu(wiring.Component):
 
     # --- The sources of the uop that issues.
 
-    def _take(self, m: Module, fresh_owner: Signal) -> tuple[Taken, Signal]:
-        """Look the uop's sources up in its warp's table, and request what is not there. A unit that changes
-        hands is empty for them, so that nothing waits for the choice. Returns also the random number, to be
-        driven."""
-        issue = self.issue.payload
-        lines = Lines(self._config.sub_core.collector.cache_lines, "of_unit")
-        states = [Cat(*table.all()) for table in self._tables]
-        state = Signal(len(states[0]), name="state_of_unit")
-        m.d.comb += state.eq(pick(self._looks, states))
-        m.d.comb += Cat(*lines.all()).eq(state)
-        random = Signal(RANDOM_WIDTH, name="random_of_unit")
-        taken = take(
-            m,
-            lines,
-            ~fresh_owner,
-            issue.uop.sources,
-            issue.uop.source_valid,
-            issue.uop.near,
-            random,
-            self.far_first,
-        )
+    def _seek(self, m: Module, fresh_owner: Signal) -> list[Signal]:
+        """Look the uop's sources up in its warp's table, as a result leaves it that takes a line in this
+        cycle, and request what is not there. A unit that changes hands is empty for them, so that nothing
+        waits for the choice. Returns the line of each slot, a mask."""
+        issue, uop = self.issue.payload, self.issue.payload.uop
+        lines = Lines(self._config.sub_core.collector.cache_lines, "sought")
+        for table, new, arrived, held in zip(
+            self._tables, self._fresh, self._arrived, self._views, strict=True
+        ):
+            m.d.comb += held.valid.eq(table.valid | new)
+            m.d.comb += [
+                after.eq(Mux(new[line], arrived.register, before))
+                for line, (after, before) in enumerate(zip(held.registers, table.registers, strict=True))
+            ]
+        m.d.comb += lines.valid.eq(pick(self._looks, [held.valid for held in self._views]))
         m.d.comb += [
-            self.read.valid.eq(self.issue.valid & (taken.misses)),
+            register.eq(pick(self._looks, [held.registers[line] for held in self._views]))
+            for line, register in enumerate(lines.registers)
+        ]
+        self._hits = Signal(MAX_SOURCES, name="hits")
+        sought = [Signal(lines.size, name=f"hit_{slot}") for slot in range(MAX_SOURCES)]
+        for slot, mask in enumerate(sought):
+            same = found(m, lines, uop.sources[slot], f"sought_{slot}")
+            m.d.comb += mask.eq(Mux(uop.source_valid[slot] & ~fresh_owner, same, 0))
+        self._missed = uop.source_valid & ~self._hits
+        m.d.comb += [
+            self._hits.eq(Cat(mask.any() for mask in sought)),
+            self.read.valid.eq(self.issue.valid & self._missed.any()),
             self.read.payload.collector.eq(self.entry),
             self.read.payload.warp.eq(issue.warp),
-            self.read.payload.sources.eq(issue.uop.sources),
-            self.read.payload.source_valid.eq(issue.uop.source_valid & ~taken.hits),
-            self.read.payload.dead.eq(issue.uop.dead),
-            self.read.payload.near.eq(issue.uop.near),
+            self.read.payload.sources.eq(uop.sources),
+            self.read.payload.source_valid.eq(self._missed),
+            self.read.payload.dead.eq(uop.dead),
+            self.read.payload.near.eq(uop.near),
         ]
-        return taken, random
+        return sought
 
     # --- Dispatch.
 
@@ -381,9 +404,7 @@ class Ccu(wiring.Component):
         write_at(m, uops, self.entry, self._parts(m, layout), self.issue.valid)
         complete = Signal(count)
         self._kinds = [Signal(bits(UNITS), name=f"kind_{number}") for number in range(count)]
-        m.d.comb += complete.eq(
-            self._busy & Cat(~(table.locked & ~table.filled).any() for table in self._tables)
-        )
+        m.d.comb += complete.eq(self._busy & ~Cat(awaits.any() for awaits in self._awaits))
         for number, signal in enumerate(self._kinds):
             with m.If(allocated[number]):
                 m.d.sync += signal.eq(uop.unit)
@@ -427,88 +448,121 @@ class Ccu(wiring.Component):
     # --- One unit's table.
 
     def _table(
-        self, m: Module, number: int, allocated: Value, gone: Value, fresh_owner: Signal, taken: Taken
+        self, m: Module, number: int, allocated: Value, gone: Value, fresh_owner: Signal, sought: list[Signal]
     ) -> None:
         """Update the state of a unit by its uop, its operands and its owner's results."""
-        core, table, owner = self._config.sub_core, self._tables[number], self._owner[number]
-        starts = Signal(name=f"starts_{number}")
-        m.d.comb += starts.eq(self._owned[number] & (self.start & (1 << owner)).any())
-        kept, line, dropped = self._results(m, number, allocated, fresh_owner, taken)
-        delivery = self.deliver[number]
-        place = Array(self._places(m, number, allocated, taken))[delivery.slot]
-        filled = Mux(delivery.valid, 1 << place, 0)[: table.size]
-        fresh = Mux(allocated, taken.fresh, 0)
+        table, owner, delivery = self._tables[number], self._owner[number], self.deliver[number]
+        starts, forgets = Signal(name=f"starts_{number}"), Signal(name=f"forgets_{number}")
+        m.d.comb += [
+            starts.eq(self._owned[number] & (self.start & (1 << owner)).any()),
+            forgets.eq((allocated & fresh_owner) | self._left[number]),
+        ]
         with m.If(allocated & fresh_owner):
             m.d.sync += [owner.eq(self.issue.payload.warp), self._owned[number].eq(1)]
         with m.Elif(starts | self._left[number]):
             m.d.sync += self._owned[number].eq(int(self._private))
-        valid, forgets = Signal(table.size, name=f"kept_{number}"), Signal(name=f"forgets_{number}")
+        place = self._victims[number]
+        self._next_victim(m, number)
+        fresh = Mux(delivery.valid, place, 0)
+        uses = self._uop(m, number, allocated, sought, place)
+        dropped = self._arrive(m, number, forgets, starts, fresh)
+        kept, line = self._keep(m, number, place)
+        written = Mux(kept, line, 0)
+        valid, locked, used, near = (
+            Signal(table.size, name=f"{name}_{number}") for name in ("kept", "locks", "uses", "near_of")
+        )
         m.d.comb += [
-            forgets.eq((allocated & fresh_owner) | starts | self._left[number]),
-            valid.eq(Mux(forgets, 0, table.valid & ~dropped)),
+            valid.eq(((table.valid | written) & ~dropped) | Mux(self._owned[number], fresh, 0)),
+            locked.eq(Mux(allocated, reduce(or_, sought), 0) | fresh),
+            used.eq(reduce(or_, uses)),
+            near.eq(reduce(or_, (Mux(self._near[number][slot], use, 0) for slot, use in enumerate(uses)))),
         ]
+        nears = self._near[number].bit_select(delivery.slot, 1)
+        rows = renewed(touched(touched(table.newer, written), fresh), uses)
         m.d.sync += [
-            table.valid.eq(valid | fresh | Mux(kept, line, 0)),
-            table.filled.eq(table.filled & ~fresh | filled | Mux(kept, line, 0)),
-            table.locked.eq(Mux(gone, 0, table.locked) | Mux(allocated, taken.used, 0)),
+            table.valid.eq(Mux(forgets | starts, 0, valid)),
+            table.locked.eq(Mux(gone, 0, table.locked) | locked),
+            table.near.eq(table.near & ~used & ~fresh | near | Mux(nears, fresh, 0) | written),
+            *(row.eq(after) for row, after in zip(table.newer, rows, strict=True)),
         ]
-        with m.If(allocated):
-            m.d.sync += table.near.eq(table.near & ~taken.used | taken.near)
-            m.d.sync += [
-                row.eq(after) for row, after in zip(table.newer, taken.renewed(table.newer), strict=True)
-            ]
-        with m.Elif(kept):
-            m.d.sync += table.near.eq(table.near | line)
-            m.d.sync += [
-                row.eq(after)
-                for row, after in zip(table.newer, touched(list(table.newer), line), strict=True)
-            ]
+        source = self._sources[number].word_select(delivery.slot, REGISTER_WIDTH)
         for position, register in enumerate(table.registers):
-            for slot in range(MAX_SOURCES):
-                with m.If(
-                    allocated
-                    & taken.fresh[position]
-                    & (taken.places[slot] == position)
-                    & self.issue.payload.uop.source_valid[slot]
-                ):
-                    m.d.sync += register.eq(self.issue.payload.uop.sources[slot])
-            with m.If(kept & line[position]):
-                m.d.sync += register.eq(self._kept[number].register)
-        self._values(m, number, place, encode(line), fresh | Mux(kept, line, 0))
+            with m.If(fresh[position]):
+                m.d.sync += register.eq(source)
+            with m.Elif(written[position]):
+                m.d.sync += register.eq(self._arrived[number].register)
+        self._values(m, number, encode(place), kept, fresh | written)
         if self._probe:
             emit(m, self.events.deliver[number], delivery.valid, collector=number, slot=delivery.slot)
-            used, before = (
+            count, before = (
                 Signal(bits(table.size + 1), name=f"{name}_{number}") for name in ("used", "used_before")
             )
-            m.d.comb += used.eq(sum(table.valid))
-            m.d.sync += before.eq(used)
-            emit(m, self.events.window[number], used != before, collector=number, entries=used)
-        assert core.collectors == self._count
+            m.d.comb += count.eq(sum(table.valid))
+            m.d.sync += before.eq(count)
+            emit(m, self.events.window[number], count != before, collector=number, entries=count)
 
-    def _places(self, m: Module, number: int, allocated: Value, taken: Taken) -> list[Value]:
-        """Lines of the source slots of the unit's uop. They stand in a memory, where a testbench looks them
-        up, too."""
-        width = self.place_width(self._config)
+    def _next_victim(self, m: Module, number: int) -> None:
+        """Choose the line that the next cycle replaces if it has to: none that the unit's uop reads, nor one
+        that is written in this cycle, or may be."""
+        table, place = self._tables[number], self._victims[number]
+        takes = self.deliver[number].valid | self._seeks[number]
+        closed = table.locked | self._joins[number] | Mux(takes, place, 0)
+        ranks = self._numbers[number].ranks
+        m.d.sync += place.eq(victim(m, table, closed, ranks, self.far_first, str(number)))
+
+    def _uop(
+        self, m: Module, number: int, allocated: Value, sought: list[Signal], place: Signal
+    ) -> list[Value]:
+        """Follow the sources of the unit's uop: their registers, their lines, and which are still to come.
+        Returns, for each slot, the line that the uop of the last cycle found, a mask."""
+        uop, delivery = self.issue.payload.uop, self.deliver[number]
+        awaits, width = self._awaits[number], self.place_width(self._config)
+        new, arrives = self._new[number], Signal(MAX_SOURCES, name=f"arrives_{number}")
+        sources = Signal(REGISTER_WIDTH * MAX_SOURCES, name=f"sources_{number}", reset_less=True)
+        near = Signal(MAX_SOURCES, name=f"near_slots_{number}", reset_less=True)
+        uses = [
+            Signal(len(mask), name=f"found_{number}_{slot}", reset_less=True)
+            for slot, mask in enumerate(sought)
+        ]
+        m.d.comb += arrives.eq(delivery.valid << delivery.slot)
+        m.d.sync += new.eq(allocated)
+        with m.If(allocated):
+            m.d.sync += [
+                sources.eq(uop.sources.as_value()),
+                near.eq(uop.near),
+                awaits.eq(self._missed),
+                *(kept.eq(mask) for kept, mask in zip(uses, sought, strict=True)),
+            ]
+        with m.Else():
+            m.d.sync += awaits.eq(awaits & ~arrives)
+            m.d.comb += self._opens[number].eq(~(awaits & ~arrives).any())
+        self._sources.append(sources)
+        self._near.append(near)
+        # The lines stand in a memory, where a testbench looks them up, too.
         memory = m.submodules[f"places_{number}"] = Memory(shape=width * MAX_SOURCES, depth=2, init=[])
-        write_at(m, memory, Const(0, 1), Cat(*taken.places), allocated)
+        port = memory.write_port(granularity=width)
+        lines = Cat(encode(mask) for mask in sought)
+        m.d.comb += [
+            port.data.eq(Mux(allocated, lines, encode(place).replicate(MAX_SOURCES))),
+            port.en.eq(Mux(allocated, -1, arrives)),
+        ]
         row = Signal(width * MAX_SOURCES, name=f"places_of_{number}")
         m.d.comb += row.eq(read_at(m, memory, Const(0, 1)))
-        places = [row.word_select(slot, width) for slot in range(MAX_SOURCES)]
-        self._slots = places
-        return places
+        self._slots = [row.word_select(slot, width) for slot in range(MAX_SOURCES)]
+        return [Mux(new, mask, 0) for mask in uses]
 
-    def _values(self, m: Module, number: int, place: Value, line: Value, changed: Value) -> None:
+    def _values(self, m: Module, number: int, place: Value, kept: Value, changed: Value) -> None:
         """Values of the lines, with port S and port D."""
-        table, delivery, keep = self._tables[number], self.deliver[number], self._kept[number]
+        table, delivery, arrived = self._tables[number], self.deliver[number], self._arrived[number]
         values = m.submodules[f"slots_{number}"] = Memory(
             shape=self._config.value_width, depth=table.size, init=[]
         )
         write_at(m, values, place, delivery.value, delivery.valid)
         port = values.write_port(granularity=32)
         m.d.comb += [
-            port.addr.eq(line),
-            port.data.eq(keep.value),
-            port.en.eq(keep.valid.replicate(self._config.lanes) & keep.mask),
+            port.addr.eq(Mux(self._takes[number], place, encode(self._joins[number]))),
+            port.data.eq(arrived.value),
+            port.en.eq(kept.replicate(self._config.lanes) & arrived.mask),
         ]
         m.d.comb += self.offered[number].eq(number)
         for operand, slot in zip(self.operands[number], self._slots, strict=True):
@@ -528,12 +582,11 @@ class Ccu(wiring.Component):
                 port.as_value().eq(note) for port, note in zip(self.kept[number], notes, strict=True)
             ]
 
-    def _results(
-        self, m: Module, number: int, allocated: Value, fresh_owner: Signal, taken: Taken
-    ) -> tuple[Signal, Signal, Value]:
-        """Choose among the owner's results of this cycle. Returns whether one is kept, in which line, and the
-        lines that become invalid."""
-        table, owner, keep = self._tables[number], self._owner[number], self._kept[number]
+    def _arrive(self, m: Module, number: int, forgets: Value, starts: Value, fresh: Value) -> Value:
+        """Choose among the owner's results of this cycle the one that port D takes, to be written later; its
+        line may be `fresh`, which is an operand's from now on. Returns the lines that the others make
+        invalid."""
+        table, owner, arrived = self._tables[number], self._owner[number], self._arrived[number]
         mine, near = Signal(UNITS, name=f"mine_{number}"), Signal(UNITS, name=f"near_{number}")
         m.d.comb += mine.eq(
             Cat(offer.valid & self._owned[number] & (offer.payload.warp == owner) for offer in self.result)
@@ -542,56 +595,68 @@ class Ccu(wiring.Component):
             mine & Cat(offer.payload.near for offer in self.result) if self.far_first else mine
         )
         port = soonest(m, near, self.first, f"port_{number}")
-        replaced = Mux(allocated, taken.fresh, 0)
-        forgets = (allocated & fresh_owner) | self._left[number]
-        kept, line = Signal(name=f"keeps_{number}"), Signal(table.size, name=f"line_{number}")
         here = [
-            found(m, table, offer.payload.register, f"{number}_{unit}")
+            found(m, self._views[number], offer.payload.register, f"{number}_{unit}")
             for unit, offer in enumerate(self.result)
         ]
-        offered = record(self.result[0].payload.shape(), name=f"offered_{number}")
-        m.d.comb += offered.as_value().eq(
-            pick(port.one_hot, [offer.payload.as_value() for offer in self.result])
-        )
-        hit = Signal(table.size, name=f"hit_of_{number}")
-        m.d.comb += hit.eq(pick(port.one_hot, here))
-        lfsr = self._numbers[number]
-        place = victim(m, table, table.valid, table.locked, lfsr.state, self.far_first, f"port_{number}")
-        able = Signal(name=f"able_{number}")
-        m.d.comb += able.eq(
-            (port.one_hot & Cat(offer.taken for offer in self.result)).any()
-            & ~allocated
-            & ~self._left[number]
-            & (hit.any() | (port.one_hot & Cat(offer.payload.mask.all() for offer in self.result)).any())
-        )
-        m.d.comb += [line.eq(Mux(hit.any(), hit, place)), kept.eq(able & line.any())]
-        m.d.comb += lfsr.advance.eq(Mux(allocated, taken.misses, kept & ~hit.any()))
+        written = port.one_hot & Cat(offer.taken for offer in self.result)
+        whole = port.one_hot & Cat(offer.payload.mask.all() for offer in self.result)
+        hit, takes = Signal(table.size, name=f"hit_of_{number}"), Signal(name=f"port_takes_{number}")
+        more = (mine & Cat(offer.taken for offer in self.result)).any()
+        seeks, stays = Signal(name=f"seeks_{number}"), ~(forgets | starts)
         m.d.comb += [
-            keep.valid.eq(kept),
-            keep.value.eq(pick(port.one_hot, [asked.value for asked in self.keep])),
+            hit.eq(pick(port.one_hot, here)),
+            takes.eq(written.any() & (hit.any() | whole.any())),
+            seeks.eq((takes & ~hit.any() | self._seeks[number] & ~self._takes[number] & ~more) & stays),
         ]
-        self._keeps.append(Mux(kept, port.one_hot, 0))
-        m.d.comb += [
-            getattr(keep, name).eq(getattr(offered, name)) for name in ("warp", "seq", "register", "mask")
+        self._asks.append(Mux(takes & ~forgets, port.one_hot, 0))
+        with m.If(takes):
+            m.d.sync += [
+                arrived.value.eq(pick(port.one_hot, [asked.value for asked in self.keep])),
+                *(
+                    getattr(arrived, name).eq(
+                        pick(port.one_hot, [getattr(offer.payload, name) for offer in self.result])
+                    )
+                    for name in ("warp", "seq", "register", "mask")
+                ),
+            ]
+        m.d.sync += [
+            self._joins[number].eq(Mux(takes & stays, hit & ~fresh, 0)),
+            self._seeks[number].eq(seeks),
+            self._takes[number].eq(seeks & self._opens[number]),
         ]
         drops = []
         for unit, (offer, mask) in enumerate(zip(self.result, here, strict=True)):
             lost = Signal(table.size, name=f"lost_{number}_{unit}")
-            blocked = port.one_hot[unit] & able
-            m.d.comb += lost.eq(Mux(offer.taken & mine[unit] & ~blocked & ~forgets, mask & ~replaced, 0))
+            m.d.comb += lost.eq(Mux(offer.taken & mine[unit] & ~port.one_hot[unit] & ~forgets, mask, 0))
             drops.append(lost)
             self._lost.setdefault(unit, []).append((number, lost))
+        return reduce(or_, drops)
+
+    def _keep(self, m: Module, number: int, place: Signal) -> tuple[Signal, Signal]:
+        """Write a result of an earlier cycle into the table. Returns whether it is written, and the line."""
+        table, arrived, lfsr = self._tables[number], self._arrived[number], self._numbers[number]
+        joins, takes, delivers = self._joins[number], self._takes[number], self.deliver[number].valid
+        kept, line = Signal(name=f"keeps_{number}"), Signal(table.size, name=f"line_{number}")
+        taken = Signal(name=f"line_taken_{number}")  # by an operand, if one comes
+        m.d.comb += [
+            self._fresh[number].eq(Mux(takes, place, 0)),
+            line.eq(Mux(takes, place, joins)),
+            taken.eq((joins & place).any()),
+            kept.eq(takes | joins.any() & ~(delivers & taken)),
+            lfsr.advance.eq(delivers | takes),
+        ]
         if self._probe:
             emit(
                 m,
                 self.events.collector_write[number],
                 kept,
                 collector=number,
-                warp=offered.warp,
-                seq=offered.seq,
-                register=offered.register,
+                warp=arrived.warp,
+                seq=arrived.seq,
+                register=arrived.register,
             )
-        return kept, line, reduce(or_, drops)
+        return kept, line
 
     def shown(self, unit: int, slot: int) -> tuple[Value, Value]:
         """Return when the collector of a unit's uop shows the operand of a source slot, and the operand."""
@@ -604,7 +669,7 @@ class Ccu(wiring.Component):
 
     # --- Events.
 
-    def _events(self, m: Module, fresh_owner: Signal, taken: Taken) -> None:
+    def _events(self, m: Module, fresh_owner: Signal) -> None:
         events, issue = self.events, self.issue
         emit(
             m,
@@ -617,12 +682,12 @@ class Ccu(wiring.Component):
         emit(
             m,
             events.forward[0],
-            issue.valid & taken.hits.any(),
+            issue.valid & self._hits.any(),
             collector=self.entry,
             warp=issue.payload.warp,
             seq=issue.payload.uop.seq,
-            slots=taken.hits,
-            count=sum(taken.hits),
+            slots=self._hits,
+            count=sum(self._hits),
         )
         used = Array(sum(table.valid) for table in self._tables)
         taker, left = used[self.entry], used[encode(self._left)]

@@ -6,30 +6,31 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Assert, Assume, Cat, Const, Module, Mux, Signal, Value
 
 from tests.formal.collecting import REGISTERS, USED, Environment
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.async_memory import read_at
 from warpbank.hdl.collector.ccu import Ccu
+from warpbank.hdl.layouts import REGISTER_WIDTH
 
 
 def opened(unit: type[Ccu]) -> type[Ccu]:
     """The unit with the rows of its memories as signals, and with what its look-up and its results do."""
 
     class Opened(unit):  # type: ignore[misc, valid-type]
-        def _take(self, m: Module, fresh_owner: Any) -> Any:
-            self.fresh_owner = fresh_owner
-            self.taken, random = super()._take(m, fresh_owner)
-            return self.taken, random
-
-        def _results(self, m: Module, number: int, *rest: Any) -> Any:
-            kept, line, dropped = super()._results(m, number, *rest)
+        def _keep(self, m: Module, number: int, *rest: Any) -> Any:
+            kept, line = super()._keep(m, number, *rest)
             self.keeps_in[number] = kept, line
-            return kept, line, dropped
+            return kept, line
+
+        def _uop(self, m: Module, number: int, *rest: Any) -> Any:
+            self.uses[number] = super()._uop(m, number, *rest)
+            return self.uses[number]
 
         def elaborate(self, platform: object) -> Any:
             self.keeps_in: dict[int, tuple[Value, Value]] = {}
+            self.uses: dict[int, list[Value]] = {}
             m = super().elaborate(platform)
             memories = [m.submodules[f"slots_{number}"] for number in range(self._count)]
             self.contents = [
@@ -150,47 +151,102 @@ class Harness(Environment):
         ]
         mine: Value = owned & (owner == self.warp)
         collected: Value = busy & (self.of_warp[number] == self.warp)
-        locked, asked = [], []
+        locked, found = [], unit.uses[number]
         for slot, (here, place, arriving) in enumerate(self._operands_of(number)):
-            register = self.named[number][slot]
-            locked.append(Mux(here, 1 << place, 0)[: table.size])
-            asked.append(Mux(self.left[number][slot] | arriving, 1 << place, 0)[: table.size])
+            register, awaited = self.named[number][slot], unit._awaits[number][slot]
+            there = here & ~awaited
+            locked.append(Mux(there, 1 << place, 0)[: table.size])
             newest = ~(collected & self.known & (register == self.register)) | (
                 delivery.value[0] == self.newest
             )
             m.d.comb += [
+                Assert(awaited == (self.left[number][slot] | arriving)),
                 Assert(~arriving | (here & ~self.left[number][slot] & newest)),
-                Assert(~here | (place < table.size)),
-                Assert(~asked[-1].any() | ~(table.filled & asked[-1]).any()),
+                Assert(~there | (place < table.size)),
+                Assert((found[slot] == 0) | (found[slot] == locked[-1])),
+                Assert(~here | (unit._sources[number].word_select(slot, REGISTER_WIDTH) == register)),
             ]
             m.d.comb += [
                 Assert(~(here & self.names[number][other]) | (register != self.named[number][other]))
                 for other in range(slot)
             ]
             m.d.comb += [
+                Assert(~(here & awaited & table.valid[line]) | (table.registers[line] != register))
+                for line in range(table.size)
+            ]
+            m.d.comb += [
                 Assert(
-                    ~(here & (place == line))
+                    ~(there & (place == line))
                     | ((table.valid[line] | ~owned) & (table.registers[line] == register))
                 )
                 for line in range(table.size)
             ]
         m.d.comb += [
+            *(Assert(mask == 0) for mask in found[self.slots :]),
+            Assert(unit._awaits[number][self.slots :] == 0),
+            Assert(busy | (unit._awaits[number] == 0)),
             Assert(table.locked == reduce(or_, locked)),
-            Assert(~(table.valid & ~table.filled & ~reduce(or_, asked)).any()),
             Assert(~self.known | (self.bank == self.newest)),
         ]
+        self._victim(m, number)
+        self._arrived(m, number, mine)
+        pending_here, pending = self._to_be_written(number)
         for line, register in enumerate(table.registers):
-            right = unit.contents[number][line][0] == self.newest
-            here = (mine & table.valid[line]) | (collected & table.locked[line])
-            holds = here & table.filled[line] & (register == self.register)
+            content = Mux(pending_here[line], pending, unit.contents[number][line][0])
+            holds = (mine & table.valid[line]) | (collected & table.locked[line])
             m.d.comb += [
-                Assert(~(holds & self.known) | right),
+                Assert(~(holds & (register == self.register) & self.known) | (content == self.newest)),
                 Assert(~table.valid[line] | (register < REGISTERS)),
             ]
             for other in range(line):
                 both = table.valid[line] & table.valid[other]
                 m.d.comb += Assert(~both | (register != table.registers[other]))
         self._order(m, table.newer)
+
+    def _victim(self, m: Module, number: int) -> None:
+        """The line that is replaced is one at most, and free when an operand arrives; choices are below their
+        number."""
+        unit, table = self.unit, self.unit._tables[number]
+        place = unit._victims[number]
+        m.d.comb += [
+            Assert((place & (place - 1)[: table.size]) == 0),
+            Assert(place.any()),
+            Assert(unit._new[number] | ~(place & table.locked).any()),
+            Assert(~unit._new[number] | self.busy[number] & ~unit.deliver[number].valid),
+            *(Assert(rank < count) for count, rank in enumerate(unit._numbers[number].ranks, 1)),
+            *(Assert(rank < count) for count, rank in enumerate(unit._chooser.ranks, 1)),
+        ]
+
+    def _arrived(self, m: Module, number: int, mine: Value) -> None:
+        """A result that came through port D is its register's newest value, until another one comes."""
+        unit, table, arrived = self.unit, self.unit._tables[number], self.unit._arrived[number]
+        lines, seeks, owner = unit._joins[number], unit._seeks[number], unit._owner[number]
+        valid = seeks | lines.any()
+        registers = [Mux(line, register, 0) for line, register in zip(lines, table.registers, strict=True)]
+        here = Cat(register == arrived.register for register in table.registers) & table.valid
+        followed = mine & self.known & (arrived.register == self.register)
+        unwritten = Array(self.pending)[owner].bit_select(arrived.register[:2], 1)
+        m.d.comb += [
+            Assert(~valid | unit._owned[number]),
+            Assert(~valid | (arrived.register < REGISTERS)),
+            Assert(~valid | ~unwritten),
+            Assert((lines & (lines - 1)[: table.size]) == 0),
+            Assert(~(seeks & lines.any())),
+            Assert(unit._takes[number] == (seeks & ~unit._new[number] & ~unit._awaits[number].any())),
+            Assert(~lines.any() | (reduce(or_, registers) == arrived.register)),
+            Assert((lines & (~table.valid | table.locked)) == 0),
+            Assert(~seeks | ~here.any()),
+            Assert(~seeks | arrived.mask.all()),
+            Assert(~(seeks & followed) | (arrived.value[0] == self.newest)),
+        ]
+        # Where one waits for a line, no operand can bring its register.
+        sources = self.sources_of(number)
+        m.d.comb += Assert(~(seeks & self.busy[number]) | ~sources.bit_select(arrived.register[:2], 1))
+
+    def _to_be_written(self, number: int) -> tuple[Value, Value]:
+        """Line that a result will join in this cycle, a mask, and what it makes of it."""
+        unit, arrived = self.unit, self.unit._arrived[number]
+        return Mux(arrived.mask[0], unit._joins[number], 0), arrived.value[0]
 
     def _order(self, m: Module, newer: list[Signal]) -> None:
         """Who was used after whom is a strict total order."""
@@ -218,10 +274,10 @@ class Dispatches(Harness):
     def claims(self, m: Module) -> None:
         super().claims(m)
         m.d.comb += Assume(self.accepts.all())
-        for number, table in enumerate(self.unit._tables):
+        for number in range(self.collectors):
             left, busy = self.left[number], self.busy[number]
             m.d.comb += Assume(~left.any() | self.grants[number])
-            complete = busy & ~(table.locked & ~table.filled).any()
+            complete = busy & ~self.unit._awaits[number].any()
             age, lost = Signal(range(self.slots + 2), name=f"age_{number}"), Signal(name=f"lost_{number}")
             m.d.sync += [lost.eq(complete & ~self.gone[number]), age.eq(Mux(busy & ~complete, age + 1, 0))]
             missing = Mux(left.any(), sum(left) + 1, self.unit.deliver[number].valid)
@@ -232,12 +288,12 @@ class Dispatches(Harness):
 
 
 class LeastRecentlyUsed(Harness):
-    """A line that is valid is replaced only when every line that may be replaced is valid and was used after
-    it.
+    """A line that is valid is chosen to be replaced only when every other one that might be is valid and was
+    used after it.
 
-    Used: by a slot of the uop that is allocated, in the order of slots, or by a result that is kept. `later`
-    follows for any two lines which was used last. A uop replaces no line that one of its slots uses, a result
-    none that is locked.
+    Used: by a source that the uop of the last cycle found, in the order of slots, by an operand that takes
+    it, or by a result that is kept. `later` follows for any two lines which was used last. Lines that might
+    not be chosen: those of the uop in collection, and those that are written in this cycle, or may be.
     """
 
     def claims(self, m: Module) -> None:
@@ -246,16 +302,19 @@ class LeastRecentlyUsed(Harness):
             self._replaced(m, number)
 
     def _replaced(self, m: Module, number: int) -> None:
-        unit, table, taken = self.unit, self.unit._tables[number], self.unit.taken
+        unit, table, place = self.unit, self.unit._tables[number], self.unit._victims[number]
         lines, slots = range(table.size), range(self.slots)
-        allocated = self.issue & (unit.entry == number)
         kept, line = unit.keeps_in[number]
-        uses = [[self.source_valid[slot] & (taken.places[slot] == each) for slot in slots] for each in lines]
-        last = [Signal(range(self.slots + 1), name=f"last_{number}_{each}") for each in lines]
+        found, delivered = unit.uses[number], unit.deliver[number].valid
+        last = [Signal(range(self.slots + 3), name=f"last_{number}_{each}") for each in lines]
         for each in lines:
+            with m.If(kept & line[each]):
+                m.d.comb += last[each].eq(1)
+            with m.If(delivered & place[each]):
+                m.d.comb += last[each].eq(2)
             for slot in slots:
-                with m.If(uses[each][slot]):
-                    m.d.comb += last[each].eq(slot + 1)
+                with m.If(found[slot][each]):
+                    m.d.comb += last[each].eq(slot + 3)
         later = {
             (one, other): Signal(name=f"later_{number}_{one}_{other}", init=one > other)
             for one in lines
@@ -263,31 +322,19 @@ class LeastRecentlyUsed(Harness):
             if one != other
         }
         for (one, other), bit in later.items():
-            with m.If(allocated & ((last[one] != 0) | (last[other] != 0))):
+            with m.If((last[one] != 0) | (last[other] != 0)):
                 m.d.sync += bit.eq(last[one] > last[other])
-            with m.Elif(kept & line[one]):
-                m.d.sync += bit.eq(1)
-            with m.Elif(kept & line[other]):
-                m.d.sync += bit.eq(0)
             if self.inductive:
                 m.d.comb += Assert(bit == table.newer[one][other])
-        valid = Mux(unit.fresh_owner, 0, table.valid)
-        hits = [allocated & self.source_valid[slot] & taken.hits[slot] for slot in slots]
-        missed = [allocated & self.source_valid[slot] & ~taken.hits[slot] for slot in slots]
+        written: Value = unit._joins[number]
+        written |= Mux(delivered | unit._seeks[number], place, 0)
+        closed = table.locked | written
+        before = Signal(table.size, name=f"might_{number}")
+        replaceable = Signal(table.size, name=f"replaceable_{number}")
         for each in lines:
-            for slot in slots:
-                here = missed[slot] & uses[each][slot]
-                m.d.comb += Assert(~(here & Cat(hits[of] & uses[each][of] for of in slots).any()))
-                for other in lines:
-                    if other != each:
-                        closed = Cat(hits[of] & uses[other][of] for of in slots).any()
-                        closed |= Cat(missed[of] & uses[other][of] for of in range(slot)).any()
-                        oldest = valid[other] & later[other, each]
-                        m.d.comb += Assert(~(here & valid[each] & ~closed) | oldest)
-            here = kept & line[each] & table.valid[each]
-            here &= table.registers[each] != unit._kept[number].register
-            m.d.comb += Assert(~here | ~table.locked[each])
-            for other in lines:
-                if other != each:
-                    oldest = table.valid[other] & later[other, each]
-                    m.d.comb += Assert(~(here & ~table.locked[other]) | oldest)
+            others = [other for other in lines if other != each]
+            oldest = Cat(closed[other] | (table.valid[other] & later[other, each]) for other in others).all()
+            m.d.comb += replaceable[each].eq(~closed[each] & (~table.valid[each] | oldest))
+        started = Signal(name=f"began_{number}")
+        m.d.sync += [before.eq(replaceable), started.eq(1)]
+        m.d.comb += Assert(~started | ((place & ~before) == 0))

@@ -90,9 +90,9 @@ def test_the_least_recently_used_line_is_replaced(unit: type[Ccu], tmp_path: Pat
 
 def test_far_lines_first_is_another_replacement(tmp_path: Path) -> None:
     """Malekeh's units replace a line that was used after another one that may go."""
-    built = harness(LeastRecentlyUsed, warps=1, units=1, lines=2, inductive=False)
+    built = harness(LeastRecentlyUsed, warps=1, units=1, inductive=False)
     with pytest.raises(Refuted):
-        prove(built, built.free, 7, tmp_path)
+        prove(built, built.free, 10, tmp_path)
 
 
 def test_every_uop_is_dispatched_under_customary_policies(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ class TwoPlaces(AnyUnit):
 
 
 def test_values_in_two_places_are_refuted(tmp_path: Path) -> None:
-    built = harness(unit=TwoPlaces, warps=1, lines=2, inductive=False)
+    built = harness(unit=TwoPlaces, warps=1, inductive=False)
     with pytest.raises(Refuted):
         prove(built, built.free, 3, tmp_path)
 
@@ -127,31 +127,44 @@ def test_values_in_two_places_are_refuted(tmp_path: Path) -> None:
 class NeverFlushed(Ccu):
     """A unit that changes hands keeps its values."""
 
-    def _take(self, m: Module, fresh_owner: Any) -> Any:
+    def _seek(self, m: Module, fresh_owner: Any) -> Any:
         self._looks = Cat(self.entry == number for number in range(self._count))
-        return super()._take(m, Const(0, 1))
+        return super()._seek(m, Const(0, 1))
 
-    def _table(self, m: Module, number: int, allocated: Any, gone: Any, fresh_owner: Any, taken: Any) -> None:
-        super()._table(m, number, allocated, gone, fresh_owner, taken)
+    def _table(
+        self, m: Module, number: int, allocated: Any, gone: Any, fresh_owner: Any, sought: Any
+    ) -> None:
+        super()._table(m, number, allocated, gone, fresh_owner, sought)
         table = self._tables[number]
         with m.If(allocated & fresh_owner):
-            m.d.sync += table.valid.eq(table.valid | taken.fresh)
+            m.d.sync += table.valid.eq(table.valid)
 
 
 class FarCopyStays(Ccu):
     """A result that is not kept leaves the older value where it is."""
 
-    def _results(self, m: Module, number: int, allocated: Any, fresh_owner: Any, taken: Any) -> Any:
-        kept, line, _ = super()._results(m, number, allocated, fresh_owner, taken)
-        return kept, line, Const(0, line.shape())
+    def _arrive(self, m: Module, number: int, *rest: Any) -> Any:
+        return super()._arrive(m, number, *rest) & 0
 
 
-def unlocked(m: Module, lines: Any, valid: Any, closed: Any, *rest: Any) -> Any:
+class OlderResult(Ccu):
+    """A result that waits for a line does not give way to the next one."""
+
+    def _arrive(self, m: Module, number: int, *rest: Any) -> Any:
+        dropped = super()._arrive(m, number, *rest)
+        with m.If(self._seeks[number] & ~self._takes[number]):
+            m.d.sync += self._seeks[number].eq(1)
+        return dropped
+
+
+def unlocked(m: Module, lines: Any, closed: Any, *rest: Any) -> Any:
     """A line may be taken although a uop reads it."""
-    return warpbank.hdl.collector.cache_table.victim(m, lines, valid, Const(0, lines.size), *rest)
+    return warpbank.hdl.collector.cache_table.victim(m, lines, Const(0, lines.size), *rest)
 
 
-@pytest.mark.parametrize(("broken", "depth"), [(NeverFlushed, 6), (FarCopyStays, 7), (unlocked, 5)])
+@pytest.mark.parametrize(
+    ("broken", "depth"), [(NeverFlushed, 7), (FarCopyStays, 8), (OlderResult, 12), (unlocked, 6)]
+)
 def test_mutants_are_refuted(
     broken: Any, depth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +173,6 @@ def test_mutants_are_refuted(
     if broken is unlocked:
         monkeypatch.setattr(warpbank.hdl.collector.ccu, "victim", unlocked)
         unit = Ccu
-    built = harness(unit=unit, warps=2, units=1, lines=2, inductive=False)
+    built = harness(unit=unit, warps=2, units=1, inductive=False)
     with pytest.raises(Refuted):
         prove(built, built.free, depth, tmp_path, last_only=True)

@@ -11,7 +11,7 @@ from amaranth.hdl import Const, Elaboratable, Module, Signal
 import warpbank.golden.lfsr
 from tests.hdl.bench import simulate
 from tests.hdl.wrapped import wrapped
-from warpbank.hdl.lfsr import STRIDE, TAPS, TURNS, WIDTH, Lfsr, any_of, turned
+from warpbank.hdl.lfsr import STRIDE, TAPS, WIDTH, Lfsr, any_of
 
 CHOICES = (1, 2, 0xACE1, 0x8000, 65535)
 
@@ -19,11 +19,15 @@ CHOICES = (1, 2, 0xACE1, 0x8000, 65535)
 def lockstep(seed: int, draw: int = 1, unit: Any = None, cycles: int = 400) -> None:
     """`seed` of the register; `draw` of the cycles in which it moves."""
     rng = random.Random(draw)
-    rtl, model = unit or Lfsr(seed), warpbank.golden.lfsr.Lfsr(seed)
+    rtl, model = unit or Lfsr(seed, 8), warpbank.golden.lfsr.Lfsr(seed)
 
     async def bench(ctx: Any) -> None:
         for cycle in range(cycles):
             assert ctx.get(rtl.state) == model.state, f"cycle {cycle}"
+            ranks = [ctx.get(rank) for rank in rtl.ranks]
+            assert ranks == [model.choose((1 << count) - 1) for count in range(1, len(ranks) + 1)], (
+                f"cycle {cycle}"
+            )
             advance = rng.random() < 0.6
             ctx.set(rtl.advance, advance)
             if advance:
@@ -40,12 +44,12 @@ def test_equals_golden(seed: int) -> None:
 
 def test_the_same_polynomial() -> None:
     model = warpbank.golden.lfsr
-    assert (TAPS, WIDTH, STRIDE, TURNS) == (model.TAPS, model.WIDTH, model.STRIDE, model.TURNS)
+    assert (TAPS, WIDTH, STRIDE) == (model.TAPS, model.WIDTH, model.STRIDE)
 
 
 def test_mutants_are_caught() -> None:
-    restless = wrapped(Lfsr(1), advance=lambda value, _: Const(1))
-    for unit in (Lfsr(2), restless, wrapped(Lfsr(1), state=lambda value, _: value ^ 4)):
+    restless = wrapped(Lfsr(1, 8), advance=lambda value, _: Const(1))
+    for unit in (Lfsr(2, 8), restless, wrapped(Lfsr(1, 8), state=lambda value, _: value ^ 4)):
         with pytest.raises(AssertionError):
             lockstep(1, unit=unit)
 
@@ -54,13 +58,13 @@ class Chooser(Elaboratable):
     """The choices of a cycle by themselves."""
 
     def __init__(self, width: int) -> None:
-        self.mask, self.number, self.turn = Signal(width), Signal(WIDTH), Signal(3)
-        self.choice = Signal(width)
+        self.mask, self.choice = Signal(width), Signal(width)
+        self.ranks = [Signal(range(count), name=f"rank_{count}") for count in range(1, width + 1)]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.d.sync += Signal().eq(0)
-        m.d.comb += self.choice.eq(any_of(m, self.mask, turned(self.number, self.turn, 6), "choice"))
+        m.d.comb += self.choice.eq(any_of(m, self.mask, self.ranks, "choice"))
         return m
 
 
@@ -70,11 +74,12 @@ def test_choices_equal_golden(width: int) -> None:
 
     async def bench(ctx: Any) -> None:
         for _ in range(400):
-            mask, turn = rng.randrange(1 << width), rng.randrange(6)
+            mask = rng.randrange(1 << width)
             model.state = rng.choice((1, 0xFFFF, rng.randrange(1, 1 << WIDTH)))
-            for port, value in ((rtl.mask, mask), (rtl.number, model.state), (rtl.turn, turn)):
-                ctx.set(port, value)
-            assert ctx.get(rtl.choice) == (1 << model.choose(mask, turn) if mask else 0)
+            ctx.set(rtl.mask, mask)
+            for count, rank in enumerate(rtl.ranks, 1):
+                ctx.set(rank, model.state * count >> WIDTH)
+            assert ctx.get(rtl.choice) == (1 << model.choose(mask) if mask else 0)
 
     simulate(rtl, bench)
 

@@ -112,7 +112,10 @@ class Bench:
         return number
 
     def deliver(self) -> None:
-        """All that was requested arrives, one value per unit and cycle, each version 0."""
+        """All that was requested arrives from the second cycle after the request on, one value per unit and
+        cycle, each version 0."""
+        if self.requests:
+            self.edge()
         while self.requests:
             ports = set()
             for request in list(self.requests):
@@ -138,11 +141,13 @@ class Bench:
         return uop.operands
 
     def results(self, *results: tuple[TraceUop, int, int], edge: bool = True) -> None:
-        """Results of different units in one cycle, in this order: (uop, register, version)."""
+        """Results of different units in one cycle, in this order: (uop, register, version). With `edge` that
+        cycle and the one in which they are written into the table end."""
         self.ccu.claim([(kind, uop, register) for kind, (uop, register, _) in enumerate(results)])
         for kind, (uop, register, version) in enumerate(results):
             self.ccu.result(kind, uop, register, value(register, version))
         if edge:
+            self.edge()
             self.edge()
 
     def held(self, number: int) -> set[int]:

@@ -25,13 +25,14 @@ class Watched(CacheTable):
 
     seen: ClassVar[Counter[str]] = Counter()
 
-    def _victim(self, turn: int) -> Line | None:
-        line = super()._victim(turn)
-        far = [each for each in self.lines if not each.locked and not each.near]
-        assert line is not None
-        assert not line.locked
+    def next_victim(self, spared: list[Line]) -> Line | None:
+        line = super().next_victim(spared)
+        open_ = [each for each in self.lines if not each.locked and each not in spared]
+        far = [each for each in open_ if not each.near]
         self.seen[
-            "empty"
+            "none"
+            if line is None
+            else "empty"
             if not line.valid
             else "far"
             if self._far_first and len(far) > 1

@@ -8,16 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Const, Module, Signal
 from amaranth.sim import Simulator
 
-import warpbank.hdl.collector.cache_table
-from tests.golden.collector.ccu_bench import LRU, ONE, Bench
+import warpbank.hdl.collector.cache_table as module
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.golden.collector.cache_table import CacheTable
-from warpbank.golden.collector.ccu import Ccu
-from warpbank.hdl.collector.cache_table import Lines, found, take, touched, victim, victims
-from warpbank.hdl.lfsr import turned
+from warpbank.hdl.collector.cache_table import Lines, found, touched, victim
+from warpbank.hdl.lfsr import WIDTH
 
 #: The RTL's functions are combinational: state in, answer out.
 Check = Callable[[Any], None]
@@ -25,7 +23,7 @@ Check = Callable[[Any], None]
 
 def _show(ctx: Any, lines: Lines, table: CacheTable) -> None:
     """Put golden's table into the signals."""
-    for name in ("valid", "near", "locked", "filled"):
+    for name in ("valid", "near", "locked"):
         ctx.set(getattr(lines, name), sum(getattr(line, name) << line.number for line in table.lines))
     order = [line.number for line in table._order]
     for line in table.lines:
@@ -57,9 +55,9 @@ def replacement(size: int, far_first: bool, seed: int) -> Counter[str]:
     decided how often."""
     rng = random.Random(seed)
     m, lines = Module(), Lines(size, "")
-    number, register, use = Signal(16), Signal(8), Signal(size)
-    place = Signal(size)
-    m.d.comb += place.eq(victim(m, lines, lines.valid, lines.locked, number, far_first, ""))
+    register, use, place, spared = Signal(8), Signal(size), Signal(size), Signal(size)
+    ranks = [Signal(range(count), name=f"rank_{count}") for count in range(1, size + 1)]
+    m.d.comb += place.eq(victim(m, lines, lines.locked | spared, ranks, far_first, ""))
     here = found(m, lines, register, "")
     rows = [Signal(size, name=f"after_{line}") for line in range(size)]
     m.d.comb += [row.eq(after) for row, after in zip(rows, touched(list(lines.newer), use), strict=True)]
@@ -69,10 +67,13 @@ def replacement(size: int, far_first: bool, seed: int) -> Counter[str]:
         for _ in range(150):
             table = _random_table(rng, size, far_first)
             _show(ctx, lines, table)
-            ctx.set(number, table._random.state)
-            line = table._victim(0)
+            for count, rank in enumerate(ranks, 1):
+                ctx.set(rank, table._random.state * count >> WIDTH)
+            others = rng.sample(table.lines, rng.randrange(3))
+            ctx.set(spared, sum(1 << each.number for each in others))
+            line = table.next_victim(others)
             assert ctx.get(place) == (0 if line is None else 1 << line.number), f"seed {seed}"
-            far = [each for each in table.lines if not each.locked and not each.near]
+            far = [each for each in table.lines if not (each.locked or each.near or each in others)]
             decided[
                 "none"
                 if line is None
@@ -110,91 +111,56 @@ def test_replacement_equals_golden(size: int, far_first: bool) -> None:
     )
 
 
-def taken(lines_of: int, far_first: bool, seed: int, uops: int = 60) -> Counter[int]:
-    """What a uop does to its unit's table. Returns how many uops missed so many sources."""
+@pytest.mark.parametrize("size", [2, 8, 16])
+def test_the_order_after_a_uop_equals_golden(size: int) -> None:
+    """Its slots use their lines one after the other; a slot may use none."""
+    renewal(size, size)
+
+
+def renewal(size: int, seed: int) -> None:
+    """The order after up to six lines were used."""
     rng = random.Random(seed)
-    bench = Bench(ONE, f"cache_lines={lines_of}", f"seed={seed}", kind=Ccu if far_first else LRU)
-    table = bench.unit(0).table
-    m, lines = Module(), Lines(lines_of, "")
-    keeps, valid, near, number = Signal(), Signal(MAX_SOURCES), Signal(MAX_SOURCES), Signal(16)
-    sources = [Signal(8, name=f"source_{slot}") for slot in range(MAX_SOURCES)]
-    done = take(m, lines, keeps, sources, valid, near, number, far_first)
-    rows, misses = [Signal(lines_of, name=f"after_{line}") for line in range(lines_of)], Signal()
-    m.d.comb += [
-        *(row.eq(after) for row, after in zip(rows, done.renewed(lines.newer), strict=True)),
-        misses.eq(done.misses),
-    ]
-    kinds = Counter[int]()
+    m, lines = Module(), Lines(size, "")
+    uses = [Signal(size, name=f"use_{slot}") for slot in range(MAX_SOURCES)]
+    rows = [Signal(size, name=f"after_{line}") for line in range(size)]
+    made = module.renewed(lines.newer, uses)
+    m.d.comb += [row.eq(after) for row, after in zip(rows, made, strict=True)]
 
     def check(ctx: Any) -> None:
-        warp = 0
-        for _ in range(uops):
-            stays = rng.random() < 0.9
-            warp = warp if stays else 1 - warp
-            registers = rng.sample(range(lines_of + 4), rng.randrange(MAX_SOURCES + 1))
-            uop = bench.uop(warp, *registers, near=rng.getrandbits(MAX_SOURCES))
+        for _ in range(100):
+            table = _random_table(rng, size, True)
             _show(ctx, lines, table)
-            ctx.set(keeps, bench.unit(0).owner == warp)
-            ctx.set(valid, (1 << len(registers)) - 1)
-            ctx.set(near, uop.near)
-            ctx.set(number, table._random.state)
-            for slot, signal in enumerate(sources):
-                ctx.set(signal, registers[slot] if slot < len(registers) else rng.randrange(256))
-            bench.issue(uop)
-            unit = bench.unit(0)
-            slots = {slot for _, slot, _, _ in bench.requests}
-            assert ctx.get(done.hits) == sum(
-                1 << slot for slot in range(len(registers)) if slot not in slots
-            ), f"seed {seed}"
-            assert [ctx.get(place) for place in done.places[: len(registers)]] == [
-                line.number for line in unit.lines
-            ]
-            assert ctx.get(done.fresh) == sum(1 << unit.lines[slot].number for slot in slots)
-            assert ctx.get(done.used) == sum(1 << line.number for line in unit.lines)
-            assert ctx.get(done.near) == sum(1 << line.number for line in unit.lines if line.near)
-            assert ctx.get(misses) == bool(slots)
+            used = rng.sample(table.lines, rng.randrange(min(size, MAX_SOURCES) + 1))
+            slots = [*used, *[None] * (MAX_SOURCES - len(used))]
+            rng.shuffle(slots)
+            for use, line in zip(uses, slots, strict=True):
+                ctx.set(use, 0 if line is None else 1 << line.number)
+                if line is not None:
+                    table.touch(line)
             order = [line.number for line in table._order]
             assert [ctx.get(row) for row in rows] == [
-                sum(1 << older for older in order[: order.index(line)]) for line in range(lines_of)
-            ]
-            kinds[len(slots)] += 1
-            bench.deliver()
-            bench.go()
-            for line in table.lines:  # as results that are not kept do
-                line.valid &= rng.random() < 0.9
-            bench.ccu._update()
+                sum(1 << older for older in order[: order.index(line)]) for line in range(size)
+            ], f"seed {seed}"
 
     _simulate(m, check)
-    return kinds
-
-
-@pytest.mark.parametrize(("lines", "far_first"), [(8, True), (8, False), (16, True)])
-def test_a_uop_s_sources_equal_golden(lines: int, far_first: bool) -> None:
-    kinds = taken(lines, far_first, lines)
-    assert all(kinds[missed] for missed in range(MAX_SOURCES - 1))
 
 
 def test_mutants_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lock bit ignored, the first far line instead of one at random, random ones that do not count those
-    before them, the order never renewed."""
-    module = warpbank.hdl.collector.cache_table
+    """The lock bit ignored, the first far line instead of one at random, the order of a uop's lines turned
+    round."""
+    real, order = victim, module.renewed
 
-    def unlocked(m: Module, lines: Lines, valid: Any, closed: Any, *others: Any) -> list[Signal]:
-        return victims(m, lines, valid, closed & 0, *others)
+    def unlocked(m: Module, lines: Lines, closed: Any, *others: Any) -> Signal:
+        return real(m, lines, closed & 0, *others)
 
-    def first(m: Module, lines: Lines, valid: Any, closed: Any, number: Any, *others: Any) -> list[Signal]:
-        return victims(m, lines, valid, closed, number & 0, *others)
+    def first(m: Module, lines: Lines, closed: Any, ranks: Any, *others: Any) -> Signal:
+        return real(m, lines, closed, [Const(0)] * len(ranks), *others)
 
-    def again(number: Any, turn: Any, most: int) -> Any:
-        return turned(number, 0, most)
-
-    for place, name, broken in (
-        (module, "victims", unlocked),
-        (module, "victims", first),
-        (module, "turned", again),
-        (module.Taken, "renewed", lambda taken, rows: rows),
-    ):
+    for broken in (unlocked, first):
         with monkeypatch.context() as patch:
-            patch.setattr(place, name, broken)
+            patch.setattr(f"{__name__}.victim", broken)
             with pytest.raises(AssertionError):
-                taken(8, True, 1)
+                replacement(8, True, 1)
+    monkeypatch.setattr(module, "renewed", lambda rows, used: order(rows, used[::-1]))
+    with pytest.raises(AssertionError):
+        renewal(8, 1)
