@@ -108,6 +108,9 @@ def ccu(h: Any) -> States:
         "deliver": unit.deliver[0].valid,
         "dispatch": taken(unit.dispatch),
         "keep_a_result": some(keep.valid for keep in unit.keep),
+        "a_result_joins_a_line": unit._joins[0].any(),
+        "a_result_takes_a_line": unit._takes[0],
+        "a_result_waits_for_operands": unit._seeks[0] & unit._awaits[0].any(),
         "locked": table.locked.any(),
         "near": (table.valid & table.near).any(),
         "unit_changes_hands": h.issue & unit._owned[0] & (unit.entry == 0) & (unit._owner[0] != h.issuer),
@@ -117,11 +120,10 @@ def ccu(h: Any) -> States:
 
 def ccu_lru(h: Any) -> States:
     unit, table = h.unit, h.unit._tables[0]
-    missed = h.issue & h.source_valid.any() & unit.taken.misses & (unit.entry == 0)
-    kept, line = unit.keeps_in[0]
+    replaces = (unit._victims[0] & table.valid).any()
     return {
-        "replace_for_a_source": missed & ~unit.fresh_owner & table.valid.all(),
-        "replace_for_a_result": kept & (line & table.valid & ~table.locked).any() & table.valid.all(),
+        "replace_for_a_source": unit.deliver[0].valid & replaces,
+        "replace_for_a_result": unit._takes[0] & replaces,
         "values_move_on": unit._left.any() & table.valid.any(),
     }
 
@@ -301,13 +303,13 @@ CASES: list[Any] = [
         id="boc_write_through",
         marks=pytest.mark.long,
     ),
-    pytest.param(lambda: test_ccu.harness(inductive=False), ccu, 6, id="ccu", marks=pytest.mark.long),
+    pytest.param(lambda: test_ccu.harness(inductive=False), ccu, 8, id="ccu", marks=pytest.mark.long),
     pytest.param(
         lambda: test_ccu.harness(
             test_ccu.LeastRecentlyUsed, test_ccu.AnyUnit, warps=1, lines=2, inductive=False
         ),
         ccu_lru,
-        8,
+        9,
         id="ccu_lru",
         marks=pytest.mark.long,
     ),
