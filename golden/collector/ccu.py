@@ -60,6 +60,20 @@ class Held:
         #: Results of this cycle: uop, register, value, whether it has port D.
         self.results: list[tuple[TraceUop, int, Value, bool]] = []
         self.arrived: Arrived | None = None
+        self.changed = False  # the table, in the last cycle: another line may be the next victim
+
+    @property
+    def acts(self) -> bool:
+        """Whether something of this cycle changes the unit."""
+        return (
+            self.took
+            or self.new
+            or self.forgets
+            or self.found != 0
+            or self.delivery is not None
+            or self.arrived is not None
+            or bool(self.results)
+        )
 
 
 class Ccu(Collector):
@@ -151,7 +165,7 @@ class Ccu(Collector):
         self._pointers = [0] * len(Unit)
         self._gone: list[int] = []
         self._claims: dict[int, tuple[Held, bool]] = {}
-        self._pending = False  # a unit's table changes in the next cycle
+        self._pending = False  # a unit acts in the next cycle, or its table has changed
         self._used = [0] * core.collectors  # lines in use, as reported
         self._resized: list[tuple[int, int]] = []  # to be reported in the next cycle
         self._stale = False
@@ -172,7 +186,7 @@ class Ccu(Collector):
         unit = self.units[number]
         unit.table.flush()
         unit.arrived = None
-        self._pending = True
+        unit.changed = self._pending = True
         if not self._per_warp:
             unit.owner = -1
             self._owned[warp] = -1
@@ -423,9 +437,9 @@ class Ccu(Collector):
 
     # --- The clock edge.
 
-    def _end(self, number: int, unit: Held) -> bool:
+    def _end(self, number: int, unit: Held) -> None:
         """End a unit's cycle: an earlier result, the last cycle's uop and an operand change the table, and
-        this cycle's results come. Returns whether the next cycle may change something."""
+        this cycle's results come."""
         table, uop, delivery = unit.table, unit.uop, unit.delivery
         kept, found = unit.arrived, unit.found
         victim = table.next_victim(self._spared(unit))
@@ -456,7 +470,6 @@ class Ccu(Collector):
                 line.locked |= bool(unit.found >> slot & 1)
         unit.delivery, unit.took, unit.new = None, False, unit.took
         table.victim = victim
-        return unit.new or bool(found) or kept is not None or unit.arrived is not None
 
     def _spared(self, unit: Held) -> list[Line]:
         """Lines that are written in this cycle, or may be."""
@@ -477,11 +490,15 @@ class Ccu(Collector):
             self._used[number] = used
         self._resized.clear()
         if self._claims or self._pending or self._stale:
-            self._pending = self._stale or bool(self._claims)
+            self._pending = False
             self._claims.clear()
             for number, unit in enumerate(self.units):
-                self._pending |= self._end(number, unit)
-            self._stale = True
+                if acts := unit.acts:
+                    self._end(number, unit)
+                    self._pending = self._stale = True
+                elif unit.changed:
+                    unit.table.victim = unit.table.next_victim([])
+                unit.changed = acts
         for number in self._gone:
             unit = self.units[number]
             assert unit.uop is not None
@@ -490,7 +507,7 @@ class Ccu(Collector):
                 self._read(unit.uop.warp, register)
             unit.uop, unit.lines = None, []
             self.free |= 1 << number
-            self._stale = self._pending = True
+            self._stale = self._pending = unit.changed = True
         self._gone.clear()
         if self._stale:
             self._update()
