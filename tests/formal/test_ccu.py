@@ -28,12 +28,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Const, Module
 
 import warpbank.hdl.collector.ccu
 from tests.formal.ccu_harness import Dispatches, Harness, LeastRecentlyUsed
 from tests.formal.collecting import machine
 from tests.formal.prove import Refuted, prove
+from tests.hdl.collector import test_ccu
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.collector.ccu import Ccu
 
@@ -108,14 +109,8 @@ def test_wide_results(unit: type[Ccu], results: int, tmp_path: Path) -> None:
     prove(built, built.free, 2, tmp_path, inductive=True)
 
 
-class TwoPlaces(AnyUnit):
+class TwoPlaces(test_ccu.TwoPlaces, AnyUnit):
     """A warp that goes to another unit keeps its values in the one it had."""
-
-    def _choose(self, m: Module) -> Any:
-        kept, self._left = self._left, Signal.like(self._left)
-        chosen = super()._choose(m)
-        self._left = kept
-        return chosen
 
 
 def test_values_in_two_places_are_refuted(tmp_path: Path) -> None:
@@ -124,46 +119,14 @@ def test_values_in_two_places_are_refuted(tmp_path: Path) -> None:
         prove(built, built.free, 3, tmp_path)
 
 
-class NeverFlushed(Ccu):
-    """A unit that changes hands keeps its values."""
-
-    def _seek(self, m: Module, fresh_owner: Any) -> Any:
-        self._looks = Cat(self.entry == number for number in range(self._count))
-        return super()._seek(m, Const(0, 1))
-
-    def _table(
-        self, m: Module, number: int, allocated: Any, gone: Any, fresh_owner: Any, sought: Any
-    ) -> None:
-        super()._table(m, number, allocated, gone, fresh_owner, sought)
-        table = self._tables[number]
-        with m.If(allocated & fresh_owner):
-            m.d.sync += table.valid.eq(table.valid)
-
-
-class FarCopyStays(Ccu):
-    """A result that is not kept leaves the older value where it is."""
-
-    def _arrive(self, m: Module, number: int, *rest: Any) -> Any:
-        return super()._arrive(m, number, *rest) & 0
-
-
-class OlderResult(Ccu):
-    """A result that waits for a line does not give way to the next one."""
-
-    def _arrive(self, m: Module, number: int, *rest: Any) -> Any:
-        dropped = super()._arrive(m, number, *rest)
-        with m.If(self._seeks[number] & ~self._takes[number]):
-            m.d.sync += self._seeks[number].eq(1)
-        return dropped
-
-
 def unlocked(m: Module, lines: Any, closed: Any, *rest: Any) -> Any:
     """A line may be taken although a uop reads it."""
     return warpbank.hdl.collector.cache_table.victim(m, lines, Const(0, lines.size), *rest)
 
 
 @pytest.mark.parametrize(
-    ("broken", "depth"), [(NeverFlushed, 7), (FarCopyStays, 8), (OlderResult, 12), (unlocked, 6)]
+    ("broken", "depth"),
+    [(test_ccu.NoFlush, 7), (test_ccu.StaleCopy, 8), (test_ccu.OlderResult, 12), (unlocked, 6)],
 )
 def test_mutants_are_refuted(
     broken: Any, depth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
