@@ -1,13 +1,12 @@
-"""Caching collector units (CCU): operand collectors that keep the values of the warp they served last."""
+"""Caching collector units (CCU) of a sub-core: which of them a uop gets, and which uop is dispatched."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, Unit
-from warpbank.golden.collector.cache_table import CacheTable, Line
+from warpbank.golden.collector.caching_unit import CachingUnit
 from warpbank.golden.contents import Kept, Shelf
 from warpbank.golden.interfaces import Collector, Hierarchy, Units
 from warpbank.golden.lfsr import Lfsr
@@ -19,61 +18,6 @@ from warpbank.golden.values import NEVER, Value
 
 #: Bit of `TraceUop.near` that speaks of the destination.
 NEAR_RESULT = 1 << MAX_SOURCES
-
-
-#: Stands for the line of a source that has none yet.
-_TO_COME = Line(-1)
-
-
-@dataclass
-class Arrived:
-    """Result that came through port D, to be written into the table in the next cycle.
-
-    Parameters
-    ----------
-    uop, register, value : of the result.
-    line : line of the register; None: one has to be taken.
-    """
-
-    uop: TraceUop
-    register: int
-    value: Value
-    line: Line | None
-
-
-class Held:
-    """State of one caching collector unit: its cache table, its uop in collection, and the line of each
-    source slot."""
-
-    def __init__(self, table: CacheTable) -> None:
-        self.table = table
-        self.owner = -1
-        self.uop: TraceUop | None = None
-        self.lines: list[Line] = []
-        self.awaits = 0  # slots whose operands are to come
-        self.took = False  # a uop in this cycle
-        self.new = False  # a uop in the last cycle
-        self.found = 0  # slots that the uop of the last cycle found
-        self.forgets = False  # its values, at the end of this cycle
-        #: Operand of this cycle: slot, value, metadata.
-        self.delivery: tuple[int, Value, Metadata] | None = None
-        #: Results of this cycle: uop, register, value, whether it has port D.
-        self.results: list[tuple[TraceUop, int, Value, bool]] = []
-        self.arrived: Arrived | None = None
-        self.changed = False  # the table, in the last cycle: another line may be the next victim
-
-    @property
-    def acts(self) -> bool:
-        """Whether something of this cycle changes the unit."""
-        return (
-            self.took
-            or self.new
-            or self.forgets
-            or self.found != 0
-            or self.delivery is not None
-            or self.arrived is not None
-            or bool(self.results)
-        )
 
 
 class Ccu(Collector):
@@ -134,7 +78,6 @@ class Ccu(Collector):
         self._per_warp = shape.allocation == "per_warp"
         self._own_unit = own_unit or self._per_warp
         self._everyone = (1 << core.warps) - 1
-        self._every_lane = config.lane_mask
         self._registers = registers
         self._read = read
         self._probe = probe
@@ -142,12 +85,8 @@ class Ccu(Collector):
         self._allocates = ports["allocate"]
         self._forwards = ports["forward"]
         self._delivers = ports["deliver"]
-        self._writes = ports["collector_write"]
         self._random = Lfsr(shape.seed)
-        self.units = [
-            Held(CacheTable(shape.cache_lines, number_seed(shape.seed, number), far_first))
-            for number in range(core.collectors)
-        ]
+        self.units = [CachingUnit(config, number, far_first, probe) for number in range(core.collectors)]
         if self._per_warp:
             for warp, unit in enumerate(self.units):
                 unit.owner = warp
@@ -164,7 +103,7 @@ class Ccu(Collector):
         self.any_ready = 0
         self._pointers = [0] * len(Unit)
         self._gone: list[int] = []
-        self._claims: dict[int, tuple[Held, bool]] = {}
+        self._claims: dict[int, tuple[CachingUnit, bool]] = {}
         self._pending = False  # a unit acts in the next cycle, or its table has changed
         self._used = [0] * core.collectors  # lines in use, as reported
         self._resized: list[tuple[int, int]] = []  # to be reported in the next cycle
@@ -236,38 +175,15 @@ class Ccu(Collector):
         number = self._owned[uop.warp]
         if number < 0 or not self._own_unit:
             number = self._give(uop.warp)
-        unit = self.units[number]
-        unit.uop, unit.took = uop, True
         self.free &= ~(1 << number)
         self._allocates.emit(number, uop.warp, uop.seq)
-        unit.lines, unit.awaits = [], 0
-        mask = 0
+        hits = self.units[number].take(uop)
         for slot, register in enumerate(uop.sources):
-            line = None if unit.forgets else self._find(unit, register)
-            if line is None:
-                line = _TO_COME
-                unit.awaits |= 1 << slot
+            if not hits >> slot & 1:
                 self._registers.read(number, slot, uop, register)
-            else:
-                mask |= 1 << slot
-            unit.lines.append(line)
-        if mask:
-            self._forwards.emit(number, uop.warp, uop.seq, mask, mask.bit_count())
+        if hits:
+            self._forwards.emit(number, uop.warp, uop.seq, hits, hits.bit_count())
         self._stale = True
-
-    def _find(self, unit: Held, register: int) -> Line | None:
-        """Return the line of a register, as the table is when the cycle has ended."""
-        line, arrived = unit.table.find(register), unit.arrived
-        if arrived is not None and self._takes_line(unit, arrived):
-            if arrived.register == register:
-                return unit.table.victim
-            if line is unit.table.victim:
-                return None
-        return line
-
-    def _takes_line(self, unit: Held, arrived: Arrived) -> bool:
-        """Return whether a result whose register had no line takes one in this cycle."""
-        return arrived.line is None and not unit.new and (unit.took or not unit.awaits)
 
     def _give(self, warp: int) -> int:
         """Choose a unit for a warp, and take it from whoever owned it."""
@@ -361,56 +277,6 @@ class Ccu(Collector):
             holder, port = claim
             holder.results.append((uop, register, value, port))
 
-    def _arrive(self, number: int, unit: Held) -> tuple[Arrived | None, list[tuple[Line, int]]]:
-        """Take this cycle's results. Returns the one that port D takes, and the lines that the others make
-        invalid, with their registers."""
-        arrived: Arrived | None = None
-        dropped: list[tuple[Line, int]] = []
-        for uop, register, value, port in unit.results:
-            if uop.warp != unit.owner or unit.forgets:
-                continue
-            line = self._find(unit, register)
-            if port and (line is not None or uop.lane_mask == self._every_lane):
-                arrived = Arrived(uop, register, value, line)
-            elif line is not None:
-                dropped.append((line, register))
-                self._probe.emit("invalidate", number, register)
-        unit.results.clear()
-        return arrived, dropped
-
-    def _keep(self, number: int, unit: Held, arrived: Arrived, takes: bool) -> None:
-        """Write a result of an earlier cycle into the table; `takes`: it takes a line."""
-        table, line = unit.table, arrived.line
-        if takes:
-            line = table.take(arrived.register, True)
-            table.taken()
-        elif line is None or (unit.delivery is not None and line is table.victim):
-            return
-        else:
-            line.near = True
-            table.touch(line)
-        table.write(line, arrived.value, arrived.uop.lane_mask, self._every_lane)
-        self._writes.emit(number, arrived.uop.warp, arrived.uop.seq, arrived.register)
-
-    def _renew(self, unit: Held, uop: TraceUop) -> None:
-        """Give the lines that the last cycle's uop found its near bits, and make them the last used."""
-        for slot, line in enumerate(unit.lines):
-            if unit.found >> slot & 1:
-                line.near = bool(uop.near >> slot & 1)
-                unit.table.touch(line)
-
-    def _operand(self, unit: Held, uop: TraceUop, slot: int, value: Value, metadata: Metadata) -> None:
-        """Put an operand that has arrived into a line. There is one: a table has two more lines than a uop
-        has sources. Nobody finds it in a unit that the warp has left."""
-        assert unit.table.victim is not None
-        assert not unit.table.victim.locked
-        line = unit.table.take(uop.sources[slot], bool(uop.near >> slot & 1))
-        unit.table.taken()
-        line.locked, line.valid = True, unit.owner >= 0
-        unit.table.write(line, value, self._every_lane, self._every_lane, metadata)
-        unit.lines[slot] = line
-        unit.awaits &= ~(1 << slot)
-
     @property
     def evicted(self) -> tuple[int, int, Value] | None:
         """Value for the banks: always None, since the banks have every value."""
@@ -437,51 +303,6 @@ class Ccu(Collector):
 
     # --- The clock edge.
 
-    def _end(self, number: int, unit: Held) -> None:
-        """End a unit's cycle: an earlier result, the last cycle's uop and an operand change the table, and
-        this cycle's results come."""
-        table, uop, delivery = unit.table, unit.uop, unit.delivery
-        kept, found = unit.arrived, unit.found
-        victim = table.next_victim(self._spared(unit))
-        takes = kept is not None and self._takes_line(unit, kept)
-        waits = not (takes or unit.forgets or unit.results)
-        arrived, dropped = self._arrive(number, unit)
-        unit.arrived = None
-        if kept is not None:
-            if waits and kept.line is None:
-                unit.arrived = kept
-            self._keep(number, unit, kept, takes)
-        if uop is not None and found:
-            self._renew(unit, uop)
-        if uop is not None and delivery is not None:
-            self._operand(unit, uop, *delivery)
-        for line, register in dropped:
-            if line.register == register:  # not taken in this cycle
-                line.valid = False
-        if arrived is not None and (arrived.line is None or arrived.line.register == arrived.register):
-            unit.arrived = arrived
-        if unit.forgets:
-            table.flush()
-            unit.forgets = False
-        unit.found = 0
-        if unit.took:
-            unit.found = (1 << len(unit.lines)) - 1 & ~unit.awaits
-            for slot, line in enumerate(unit.lines):
-                line.locked |= bool(unit.found >> slot & 1)
-        unit.delivery, unit.took, unit.new = None, False, unit.took
-        table.victim = victim
-
-    def _spared(self, unit: Held) -> list[Line]:
-        """Lines that are written in this cycle, or may be."""
-        spared: list[Line] = []
-        if unit.table.victim is not None and (
-            unit.delivery is not None or (unit.arrived is not None and unit.arrived.line is None)
-        ):
-            spared.append(unit.table.victim)
-        if unit.arrived is not None and unit.arrived.line is not None:
-            spared.append(unit.arrived.line)
-        return spared
-
     def edge(self) -> int:
         """End the cycle at the clock edge. Returns the number of uops in collection from the next cycle
         on."""
@@ -492,9 +313,9 @@ class Ccu(Collector):
         if self._claims or self._pending or self._stale:
             self._pending = False
             self._claims.clear()
-            for number, unit in enumerate(self.units):
+            for unit in self.units:
                 if acts := unit.acts:
-                    self._end(number, unit)
+                    unit.end()
                     self._pending = self._stale = True
                 elif unit.changed:
                     unit.table.victim = unit.table.next_victim([])
@@ -502,10 +323,9 @@ class Ccu(Collector):
         for number in self._gone:
             unit = self.units[number]
             assert unit.uop is not None
-            for line, register in zip(unit.lines, unit.uop.sources, strict=True):
-                line.locked = False
+            for register in unit.uop.sources:
                 self._read(unit.uop.warp, register)
-            unit.uop, unit.lines = None, []
+            unit.leave()
             self.free |= 1 << number
             self._stale = self._pending = unit.changed = True
         self._gone.clear()
@@ -538,8 +358,3 @@ class Ccu(Collector):
         if self._own_unit:
             others &= ~self.holders
         self.may_issue = mine | others
-
-
-def number_seed(seed: int, number: int) -> int:
-    """Return the seed of unit `number`, which differs from unit to unit."""
-    return (seed + 0x1D3 * (number + 1)) % 0xFFFF + 1

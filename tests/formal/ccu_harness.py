@@ -9,33 +9,22 @@ from typing import Any
 from amaranth.hdl import Array, Assert, Assume, Cat, Const, Module, Mux, Signal, Value
 
 from tests.formal.collecting import REGISTERS, USED, Environment
-from warpbank.arch.parameters import SmConfig
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.async_memory import read_at
 from warpbank.hdl.collector.ccu import Ccu
 from warpbank.hdl.layouts import REGISTER_WIDTH
 
 
 def opened(unit: type[Ccu]) -> type[Ccu]:
-    """The unit with the rows of its memories as signals, and with what its look-up and its results do."""
+    """The unit with the rows of its memories as signals."""
 
     class Opened(unit):  # type: ignore[misc, valid-type]
-        def _keep(self, m: Module, number: int, *rest: Any) -> Any:
-            kept, line = super()._keep(m, number, *rest)
-            self.keeps_in[number] = kept, line
-            return kept, line
-
-        def _uop(self, m: Module, number: int, *rest: Any) -> Any:
-            self.uses[number] = super()._uop(m, number, *rest)
-            return self.uses[number]
-
         def elaborate(self, platform: object) -> Any:
-            self.keeps_in: dict[int, tuple[Value, Value]] = {}
-            self.uses: dict[int, list[Value]] = {}
             m = super().elaborate(platform)
             memories = [m.submodules[f"slots_{number}"] for number in range(self._count)]
             self.contents = [
-                [read_at(m, memory, line) for line in range(table.size)]
-                for memory, table in zip(memories, self._tables, strict=True)
+                [read_at(m, memory, line) for line in range(unit.table.size)]
+                for memory, unit in zip(memories, self.units, strict=True)
             ]
             self.places = [
                 read_at(m, m.submodules[f"places_{number}"], Const(0, 1)) for number in range(self._count)
@@ -74,8 +63,8 @@ class Harness(Environment):
         for number in numbers:
             self._locked(m, number)
             for other in range(number):
-                both = unit._owned[number] & unit._owned[other]
-                m.d.comb += Assert(~both | (unit._owner[number] != unit._owner[other]))
+                one, two = unit.units[number], unit.units[other]
+                m.d.comb += Assert(~(one.owned & two.owned) | (one.owner != two.owner))
         for place, keep in enumerate(unit.keep[used] for used in USED):
             for other in unit.keep[:place]:
                 m.d.comb += Assert(~(keep.valid & other.valid) | (keep.warp != other.warp))
@@ -85,7 +74,8 @@ class Harness(Environment):
                 self._table(m, number)
 
     def _locked(self, m: Module, number: int) -> None:
-        table = self.unit._tables[number]
+        held = self.unit.units[number]
+        table = held.table
         for line, register in enumerate(table.registers):
             stays, before = (
                 Signal(name=f"stays_{number}_{line}"),
@@ -93,7 +83,7 @@ class Harness(Environment):
             )
             m.d.sync += [stays.eq(table.locked[line] & ~self.gone[number]), before.eq(register)]
             m.d.comb += Assert(~stays | (table.locked[line] & (register == before)))
-            m.d.comb += Assert(~stays | table.valid[line] | ~self.unit._owned[number])
+            m.d.comb += Assert(~stays | table.valid[line] | ~held.owned)
 
     # --- The invariant.
 
@@ -122,7 +112,7 @@ class Harness(Environment):
 
     def _operands_of(self, number: int) -> list[tuple[Value, Value, Value]]:
         """Of every source slot: there is one; its line; its operand arrives in this cycle."""
-        unit, width = self.unit, self.unit.place_width(self.config)
+        unit, width = self.unit, bits(self.config.sub_core.collector.cache_lines)
         delivery = unit.deliver[number]
         return [
             (
@@ -134,8 +124,8 @@ class Harness(Environment):
         ]
 
     def _table(self, m: Module, number: int) -> None:
-        unit, table = self.unit, self.unit._tables[number]
-        owned, owner, delivery = unit._owned[number], unit._owner[number], unit.deliver[number]
+        unit, held = self.unit, self.unit.units[number]
+        table, owned, owner, delivery = held.table, held.owned, held.owner, unit.deliver[number]
         busy = self.busy[number]
         m.d.comb += [
             Assert(unit._busy[number] == busy),
@@ -151,9 +141,9 @@ class Harness(Environment):
         ]
         mine: Value = owned & (owner == self.warp)
         collected: Value = busy & (self.of_warp[number] == self.warp)
-        locked, found = [], unit.uses[number]
+        locked, found = [], held.uses
         for slot, (here, place, arriving) in enumerate(self._operands_of(number)):
-            register, awaited = self.named[number][slot], unit._awaits[number][slot]
+            register, awaited = self.named[number][slot], held.awaits[slot]
             there = here & ~awaited
             locked.append(Mux(there, 1 << place, 0)[: table.size])
             newest = ~(collected & self.known & (register == self.register)) | (
@@ -164,7 +154,7 @@ class Harness(Environment):
                 Assert(~arriving | (here & ~self.left[number][slot] & newest)),
                 Assert(~there | (place < table.size)),
                 Assert((found[slot] == 0) | (found[slot] == locked[-1])),
-                Assert(~here | (unit._sources[number].word_select(slot, REGISTER_WIDTH) == register)),
+                Assert(~here | (held.sources.word_select(slot, REGISTER_WIDTH) == register)),
             ]
             m.d.comb += [
                 Assert(~(here & self.names[number][other]) | (register != self.named[number][other]))
@@ -183,8 +173,8 @@ class Harness(Environment):
             ]
         m.d.comb += [
             *(Assert(mask == 0) for mask in found[self.slots :]),
-            Assert(unit._awaits[number][self.slots :] == 0),
-            Assert(busy | (unit._awaits[number] == 0)),
+            Assert(held.awaits[self.slots :] == 0),
+            Assert(busy | (held.awaits == 0)),
             Assert(table.locked == reduce(or_, locked)),
             Assert(~self.known | (self.bank == self.newest)),
         ]
@@ -206,33 +196,33 @@ class Harness(Environment):
     def _victim(self, m: Module, number: int) -> None:
         """The line that is replaced is one at most, and free when an operand arrives; choices are below their
         number."""
-        unit, table = self.unit, self.unit._tables[number]
-        place = unit._victims[number]
+        unit, held = self.unit, self.unit.units[number]
+        table, place = held.table, held.victim
         m.d.comb += [
             Assert((place & (place - 1)[: table.size]) == 0),
             Assert(place.any()),
-            Assert(unit._new[number] | ~(place & table.locked).any()),
-            Assert(~unit._new[number] | self.busy[number] & ~unit.deliver[number].valid),
-            *(Assert(rank < count) for count, rank in enumerate(unit._numbers[number].ranks, 1)),
+            Assert(held.new | ~(place & table.locked).any()),
+            Assert(~held.new | self.busy[number] & ~unit.deliver[number].valid),
+            *(Assert(rank < count) for count, rank in enumerate(held.random.ranks, 1)),
             *(Assert(rank < count) for count, rank in enumerate(unit._chooser.ranks, 1)),
         ]
 
     def _arrived(self, m: Module, number: int, mine: Value) -> None:
         """A result that came through port D is its register's newest value, until another one comes."""
-        unit, table, arrived = self.unit, self.unit._tables[number], self.unit._arrived[number]
-        lines, seeks, owner = unit._joins[number], unit._seeks[number], unit._owner[number]
+        held = self.unit.units[number]
+        table, arrived, lines, seeks, owner = held.table, held.arrived, held.joins, held.seeks, held.owner
         valid = seeks | lines.any()
         registers = [Mux(line, register, 0) for line, register in zip(lines, table.registers, strict=True)]
         here = Cat(register == arrived.register for register in table.registers) & table.valid
         followed = mine & self.known & (arrived.register == self.register)
         unwritten = Array(self.pending)[owner].bit_select(arrived.register[:2], 1)
         m.d.comb += [
-            Assert(~valid | unit._owned[number]),
+            Assert(~valid | held.owned),
             Assert(~valid | (arrived.register < REGISTERS)),
             Assert(~valid | ~unwritten),
             Assert((lines & (lines - 1)[: table.size]) == 0),
             Assert(~(seeks & lines.any())),
-            Assert(unit._takes[number] == (seeks & ~unit._new[number] & ~unit._awaits[number].any())),
+            Assert(held.takes == (seeks & ~held.new & ~held.awaits.any())),
             Assert(~lines.any() | (reduce(or_, registers) == arrived.register)),
             Assert((lines & (~table.valid | table.locked)) == 0),
             Assert(~seeks | ~here.any()),
@@ -245,8 +235,8 @@ class Harness(Environment):
 
     def _to_be_written(self, number: int) -> tuple[Value, Value]:
         """Line that a result will join in this cycle, a mask, and what it makes of it."""
-        unit, arrived = self.unit, self.unit._arrived[number]
-        return Mux(arrived.mask[0], unit._joins[number], 0), arrived.value[0]
+        held = self.unit.units[number]
+        return Mux(held.arrived.mask[0], held.joins, 0), held.arrived.value[0]
 
     def _order(self, m: Module, newer: list[Signal]) -> None:
         """Who was used after whom is a strict total order."""
@@ -277,7 +267,7 @@ class Dispatches(Harness):
         for number in range(self.collectors):
             left, busy = self.left[number], self.busy[number]
             m.d.comb += Assume(~left.any() | self.grants[number])
-            complete = busy & ~self.unit._awaits[number].any()
+            complete = busy & ~self.unit.units[number].awaits.any()
             age, lost = Signal(range(self.slots + 2), name=f"age_{number}"), Signal(name=f"lost_{number}")
             m.d.sync += [lost.eq(complete & ~self.gone[number]), age.eq(Mux(busy & ~complete, age + 1, 0))]
             missing = Mux(left.any(), sum(left) + 1, self.unit.deliver[number].valid)
@@ -302,10 +292,11 @@ class LeastRecentlyUsed(Harness):
             self._replaced(m, number)
 
     def _replaced(self, m: Module, number: int) -> None:
-        unit, table, place = self.unit, self.unit._tables[number], self.unit._victims[number]
+        held = self.unit.units[number]
+        table, place = held.table, held.victim
         lines, slots = range(table.size), range(self.slots)
-        kept, line = unit.keeps_in[number]
-        found, delivered = unit.uses[number], unit.deliver[number].valid
+        kept, line = held.kept, held.line
+        found, delivered = held.uses, self.unit.deliver[number].valid
         last = [Signal(range(self.slots + 3), name=f"last_{number}_{each}") for each in lines]
         for each in lines:
             with m.If(kept & line[each]):
@@ -326,8 +317,8 @@ class LeastRecentlyUsed(Harness):
                 m.d.sync += bit.eq(last[one] > last[other])
             if self.inductive:
                 m.d.comb += Assert(bit == table.newer[one][other])
-        written: Value = unit._joins[number]
-        written |= Mux(delivered | unit._seeks[number], place, 0)
+        written: Value = held.joins
+        written |= Mux(delivered | held.seeks, place, 0)
         closed = table.locked | written
         before = Signal(table.size, name=f"might_{number}")
         replaceable = Signal(table.size, name=f"replaceable_{number}")

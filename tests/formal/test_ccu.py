@@ -30,7 +30,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const, Module
 
-import warpbank.hdl.collector.ccu
+import warpbank.hdl.collector.caching_unit
 from tests.formal.ccu_harness import Dispatches, Harness, LeastRecentlyUsed
 from tests.formal.collecting import machine
 from tests.formal.prove import Refuted, prove
@@ -132,10 +132,11 @@ def test_mutants_are_refuted(
     broken: Any, depth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By a run from the initial state, without the invariant."""
-    unit: Any = broken
+    unit: Any = Ccu
     if broken is unlocked:
-        monkeypatch.setattr(warpbank.hdl.collector.ccu, "victim", unlocked)
-        unit = Ccu
+        monkeypatch.setattr(warpbank.hdl.collector.caching_unit, "victim", unlocked)
+    else:
+        unit = test_ccu.plant(broken, monkeypatch)
     built = harness(unit=unit, warps=2, units=1, inductive=False)
     with pytest.raises(Refuted):
         prove(built, built.free, depth, tmp_path, last_only=True)

@@ -99,8 +99,8 @@ def boc_write_through(h: Any) -> States:
 
 
 def ccu(h: Any) -> States:
-    unit = h.unit
-    table = unit._tables[0]
+    unit, held = h.unit, h.unit.units[0]
+    table = held.table
     wanted = unit.issue.payload.uop.source_valid
     return {
         "issue": h.issue,
@@ -108,23 +108,24 @@ def ccu(h: Any) -> States:
         "deliver": unit.deliver[0].valid,
         "dispatch": taken(unit.dispatch),
         "keep_a_result": some(keep.valid for keep in unit.keep),
-        "a_result_joins_a_line": unit._joins[0].any(),
-        "a_result_takes_a_line": unit._takes[0],
-        "a_result_waits_for_operands": unit._seeks[0] & unit._awaits[0].any(),
+        "a_result_joins_a_line": held.joins.any(),
+        "a_result_takes_a_line": held.takes,
+        "a_result_waits_for_operands": held.seeks & held.awaits.any(),
         "locked": table.locked.any(),
         "near": (table.valid & table.near).any(),
-        "unit_changes_hands": h.issue & unit._owned[0] & (unit.entry == 0) & (unit._owner[0] != h.issuer),
+        "unit_changes_hands": h.issue & held.owned & (unit.entry == 0) & (held.owner != h.issuer),
         "start": (unit.start & unit.holds).any(),
     }
 
 
 def ccu_lru(h: Any) -> States:
-    unit, table = h.unit, h.unit._tables[0]
-    replaces = (unit._victims[0] & table.valid).any()
+    unit, held = h.unit, h.unit.units[0]
+    table = held.table
+    replaces = (held.victim & table.valid).any()
     return {
         "replace_for_a_source": unit.deliver[0].valid & replaces,
-        "replace_for_a_result": unit._takes[0] & replaces,
-        "values_move_on": unit._left.any() & table.valid.any(),
+        "replace_for_a_result": held.takes & replaces,
+        "values_move_on": some(each.left for each in unit.units) & table.valid.any(),
     }
 
 

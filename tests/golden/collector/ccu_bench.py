@@ -11,7 +11,8 @@ import numpy as np
 from tests.hdl.bench import make_uop
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.uop import Unit
-from warpbank.golden.collector.ccu import Ccu, Held
+from warpbank.golden.collector.caching_unit import CachingUnit
+from warpbank.golden.collector.ccu import Ccu
 from warpbank.golden.probe import Probe
 from warpbank.golden.storage.metadata import EMPTY
 from warpbank.golden.stream import TraceUop
@@ -158,7 +159,7 @@ class Bench:
         """Those of them whose reuse is near."""
         return {line.register for line in self.unit(number).table.lines if line.valid and line.near}
 
-    def unit(self, number: int) -> Held:
+    def unit(self, number: int) -> CachingUnit:
         """A unit."""
         return self.ccu.units[number]
 

@@ -25,7 +25,8 @@ from warpbank.arch.uop import Unit
 from warpbank.golden import registry
 from warpbank.golden.check import OperandMismatch
 from warpbank.golden.collector.cache_table import CacheTable, Line
-from warpbank.golden.collector.ccu import Arrived, Ccu, Held
+from warpbank.golden.collector.caching_unit import Arrived, CachingUnit
+from warpbank.golden.collector.ccu import Ccu
 from warpbank.golden.sm import Result, simulate
 from warpbank.program.hint_passes import with_hints
 from warpbank.program.hints import Hints
@@ -267,20 +268,20 @@ class Unlocked(CacheTable):
         return line
 
 
-class StaleCopy(Ccu):
+class StaleCopy(CachingUnit):
     """A result that is not kept leaves the old copy where it is."""
 
-    def _arrive(self, number: int, unit: Held) -> tuple[Arrived | None, list[tuple[Line, int]]]:
-        return super()._arrive(number, unit)[0], []
+    def _arrive(self) -> tuple[Arrived | None, list[tuple[Line, int]]]:
+        return super()._arrive()[0], []
 
 
-class WholePartial(Ccu):
+class WholePartial(CachingUnit):
     """A partial result counts for the whole register."""
 
-    def _arrive(self, number: int, unit: Held) -> tuple[Arrived | None, list[tuple[Line, int]]]:
-        for uop, *_ in unit.results:
+    def _arrive(self) -> tuple[Arrived | None, list[tuple[Line, int]]]:
+        for uop, *_ in self.results:
             uop.lane_mask = self._every_lane
-        return super()._arrive(number, unit)
+        return super()._arrive()
 
 
 class NeverReset(Ccu):
@@ -303,8 +304,9 @@ DIRECTED: dict[type, Callable[[], None]] = {
 
 
 def _break(mutant: type, patch: pytest.MonkeyPatch) -> None:
-    if issubclass(mutant, CacheTable):
-        patch.setattr("warpbank.golden.collector.ccu.CacheTable", mutant)
+    if issubclass(mutant, CacheTable | CachingUnit):
+        part = "caching_unit.CacheTable" if issubclass(mutant, CacheTable) else "ccu.CachingUnit"
+        patch.setattr(f"warpbank.golden.collector.{part}", mutant)
     else:
         patch.setattr(Bench, "kind", mutant)
         patch.setitem(registry.COLLECTORS, "ccu", mutant)

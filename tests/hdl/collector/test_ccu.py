@@ -14,9 +14,10 @@ from functools import partial
 from typing import Any
 
 import pytest
-from amaranth.hdl import Cat, Const, Mux, Signal
+from amaranth.hdl import Const, Mux
 from hypothesis import given
 
+import warpbank.golden.collector.caching_unit
 import warpbank.golden.collector.ccu
 import warpbank.hdl.collector.cache_table
 import warpbank.hdl.collector.ccu
@@ -26,11 +27,13 @@ from warpbank.arch.config import with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.golden.collector.cache_table import Line
-from warpbank.golden.collector.ccu import Arrived, Held
+from warpbank.golden.collector.caching_unit import Arrived
+from warpbank.golden.collector.caching_unit import CachingUnit as GoldenUnit
 from warpbank.golden.front_end.sthld import Sthld
 from warpbank.golden.storage.metadata import EMPTY
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
+from warpbank.hdl.collector.caching_unit import CachingUnit
 from warpbank.hdl.collector.ccu import Ccu
 
 #: Units under customary policies, any of which may serve any uop.
@@ -46,15 +49,13 @@ def machine_of(name: str, overrides: tuple[str, ...] = ()) -> SmConfig:
     )
 
 
-class Listening(warpbank.golden.collector.ccu.Ccu):
-    """Golden's units; they tell which results port D takes."""
+class Listening(GoldenUnit):
+    """Golden's unit; it tells which results port D takes."""
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.taken: set[tuple[int, int, int]] = set()
+    taken: set[tuple[int, int, int]]
 
-    def _arrive(self, number: int, unit: Held) -> tuple[Arrived | None, list[tuple[Line, int]]]:
-        arrived, dropped = super()._arrive(number, unit)
+    def _arrive(self) -> tuple[Arrived | None, list[tuple[Line, int]]]:
+        arrived, dropped = super()._arrive()
         if arrived is not None:
             self.taken.add((arrived.uop.warp, arrived.uop.seq, arrived.register))
         return arrived, dropped
@@ -77,8 +78,9 @@ def lockstep(
     other = config if model_seed is None else machine_of(machine, (*overrides, f"seed={model_seed}"))
     Watched.seen = kinds = Counter[str]()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(warpbank.golden.collector.ccu, "CacheTable", Watched)
-        model = Listening(
+        patch.setattr(warpbank.golden.collector.caching_unit, "CacheTable", Watched)
+        patch.setattr(warpbank.golden.collector.ccu, "CachingUnit", Listening)
+        model = warpbank.golden.collector.ccu.Ccu(
             other,
             world,
             world.read_done,
@@ -86,6 +88,7 @@ def lockstep(
             rtl.far_first,  # type: ignore[arg-type]
             rtl.own_unit,
         )
+    Listening.taken = taken = set()
     asked: list[tuple[int, int, int, int]] = []  # before the last cycle
     waiting_time = Sthld(shape.sthld_interval, shape.sthld_max)
     issued = 0
@@ -230,8 +233,6 @@ def lockstep(
             assert all(ctx.get(read.sources[slot]) == register for _, slot, _, register in new)
 
     def _check_keep(ctx: Any) -> None:
-        taken = model.taken
-        model.taken = set()
         for unit, port in enumerate(rtl.keep):
             uop, register, _ = written.get(unit, (None, 0, None))
             wanted = uop is not None and (uop.warp, uop.seq, register) in taken
@@ -244,6 +245,7 @@ def lockstep(
                     uop.lane_mask,
                 ]
                 kinds["partial"] += uop.lane_mask != config.lane_mask
+        taken.clear()
 
     simulate(rtl, bench)
     return kinds
@@ -360,51 +362,46 @@ def test_a_seed_changes_golden_and_rtl_alike() -> None:
 # --- Broken ones are found out.
 
 
-class NoFlush(Ccu):
+class NoFlush(CachingUnit):
     """A unit that changes hands keeps its values."""
 
-    def _seek(self, m: Any, fresh_owner: Any) -> Any:
-        self._looks = Cat(self.entry == number for number in range(self._count))
-        return super()._seek(m, Const(0))
-
-    def _table(self, m: Any, number: int, allocated: Any, gone: Any, fresh_owner: Any, sought: Any) -> None:
-        super()._table(m, number, allocated, gone, fresh_owner, sought)
-        table = self._tables[number]
-        with m.If(allocated & fresh_owner):
-            m.d.sync += table.valid.eq(table.valid)
+    def end(self, m: Any, allocated: Any, taken: Any, *rest: Any) -> None:
+        super().end(m, allocated, taken, *rest)
+        with m.If(allocated & taken.fresh_owner):
+            m.d.sync += self.table.valid.eq(self.table.valid)
 
 
-class StaleCopy(Ccu):
+class StaleCopy(CachingUnit):
     """A result that is not kept leaves the old copy where it is; the event says otherwise."""
 
     def _arrive(self, *arguments: Any) -> Any:
         return super()._arrive(*arguments) & 0
 
 
-class OldJoins(Ccu):
+class OldJoins(CachingUnit):
     """A result joins the line that its register had, though an operand has taken that since."""
 
-    def _arrive(self, m: Any, number: int, forgets: Any, starts: Any, fresh: Any) -> Any:
-        return super()._arrive(m, number, forgets, starts, fresh & 0)
+    def _arrive(self, m: Any, results: Any, forgets: Any, starts: Any, fresh: Any) -> Any:
+        return super()._arrive(m, results, forgets, starts, fresh & 0)
 
 
-class OlderResult(Ccu):
+class OlderResult(CachingUnit):
     """A result that waits stays although the warp's next one has come."""
 
-    def _arrive(self, m: Any, number: int, *rest: Any) -> Any:
-        dropped = super()._arrive(m, number, *rest)
-        with m.If(self._seeks[number] & ~self._takes[number]):
-            m.d.sync += self._seeks[number].eq(1)
+    def _arrive(self, m: Any, *rest: Any) -> Any:
+        dropped = super()._arrive(m, *rest)
+        with m.If(self.seeks & ~self.takes):
+            m.d.sync += self.seeks.eq(1)
         return dropped
 
 
-class Impatient(Ccu):
+class Impatient(CachingUnit):
     """A result takes a line while its unit waits for operands."""
 
-    def _uop(self, m: Any, number: int, allocated: Any, *rest: Any) -> Any:
-        uses = super()._uop(m, number, allocated, *rest)
-        m.d.comb += self._opens[number].eq(~allocated)
-        return uses
+    def _take(self, m: Any, allocated: Any, *rest: Any) -> Any:
+        slots = super()._take(m, allocated, *rest)
+        m.d.comb += self._opens.eq(~allocated)
+        return slots
 
 
 class NeverReset(Ccu):
@@ -414,26 +411,33 @@ class NeverReset(Ccu):
         super()._count_waits(m, waited, waits, Const(0))
 
 
+def plant(mutant: type[CachingUnit | Ccu], patch: pytest.MonkeyPatch) -> Any:
+    """Break the collectors or each of their units. Returns the class of the collectors."""
+    if issubclass(mutant, Ccu):
+        return mutant
+    patch.setattr(warpbank.hdl.collector.ccu, "CachingUnit", mutant)
+    return Ccu
+
+
 @pytest.mark.parametrize("mutant", [NoFlush, StaleCopy, OlderResult, Impatient, NeverReset])
-def test_mutants_are_caught(mutant: type[Ccu]) -> None:
+def test_mutants_are_caught(mutant: type[CachingUnit | Ccu], monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = plant(mutant, monkeypatch)
     assert any(
-        fails(lambda seed, name=name: _case(name, seed, mutant)) for name in ("shared", "per_warp", "single")
+        fails(lambda seed, name=name: _case(name, seed, kind)) for name in ("shared", "per_warp", "single")
     )
 
 
-def test_a_mutant_that_takes_long_is_caught() -> None:
+def test_a_mutant_that_takes_long_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """An operand has to take the very line that a result of that cycle found."""
-    assert fails(lambda seed: _case("single", seed, OldJoins, cycles=1000))
+    kind = plant(OldJoins, monkeypatch)
+    assert fails(lambda seed: _case("single", seed, kind, cycles=1000))
 
 
 class TwoPlaces(Ccu):
     """A warp that goes to another unit keeps its values in the one it had."""
 
-    def _choose(self, m: Any) -> Any:
-        kept, self._left = self._left, Signal.like(self._left)
-        chosen = super()._choose(m)
-        self._left = kept
-        return chosen
+    def _leave(self, m: Any, left: Any) -> None:
+        super()._leave(m, left & 0)
 
 
 class OwnFirst(Ccu):
@@ -459,7 +463,7 @@ def test_broken_replacement_is_caught(what: str, monkeypatch: pytest.MonkeyPatch
             return real(m, lines, closed & 0, ranks, *others)
         return real(m, lines, closed, [count - 1 - rank for count, rank in enumerate(ranks, 1)], *others)
 
-    monkeypatch.setattr("warpbank.hdl.collector.ccu.victim", broken)
+    monkeypatch.setattr("warpbank.hdl.collector.caching_unit.victim", broken)
     assert fails(lambda seed: _case("single", seed, cycles=1000))
 
 
