@@ -126,7 +126,7 @@ def unlocked(m: Module, lines: Any, closed: Any, *rest: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("broken", "depth"),
-    [(test_ccu.NoFlush, 7), (test_ccu.StaleCopy, 8), (test_ccu.OlderResult, 12), (unlocked, 6)],
+    [(test_ccu.NoFlush, 9), (test_ccu.StaleCopy, 8), (test_ccu.OlderResult, 12), (unlocked, 6)],
 )
 def test_mutants_are_refuted(
     broken: Any, depth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
