@@ -210,6 +210,11 @@ class Ccu(wiring.Component):
         """Uops that can be in collection at a time: one per unit."""
         return config.sub_core.collectors
 
+    @staticmethod
+    def place_width(config: SmConfig) -> int:
+        """Bits of a line's number."""
+        return bits(config.sub_core.collector.cache_lines)
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         core, count = self._config.sub_core, self._count

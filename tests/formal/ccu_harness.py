@@ -9,7 +9,7 @@ from typing import Any
 from amaranth.hdl import Array, Assert, Assume, Cat, Const, Module, Mux, Signal, Value
 
 from tests.formal.collecting import REGISTERS, USED, Environment
-from warpbank.arch.parameters import SmConfig, bits
+from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.async_memory import read_at
 from warpbank.hdl.collector.ccu import Ccu
 from warpbank.hdl.layouts import REGISTER_WIDTH
@@ -112,7 +112,7 @@ class Harness(Environment):
 
     def _operands_of(self, number: int) -> list[tuple[Value, Value, Value]]:
         """Of every source slot: there is one; its line; its operand arrives in this cycle."""
-        unit, width = self.unit, bits(self.config.sub_core.collector.cache_lines)
+        unit, width = self.unit, self.unit.place_width(self.config)
         delivery = unit.deliver[number]
         return [
             (
