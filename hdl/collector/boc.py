@@ -268,9 +268,9 @@ class Boc(wiring.Component):
             Signal(entries, name=f"pinned_{warp}") for warp in warps
         ]  # entries that inserted uops read
         self._lasts = [
-            [Signal(range(STEPS), name=f"last_{warp}_{tag}", reset_less=True) for tag in range(window)]
+            [Signal(STEPS, name=f"last_{warp}_{tag}", reset_less=True) for tag in range(window)]
             for warp in warps
-        ]  # reads of a uop's operands before its last one
+        ]  # number of the last read of a uop's operands, one bit of each
         self._taken, self._completes = (
             [Signal(window, name=f"{name}_{warp}") for warp in warps] for name in ("taken", "completes")
         )  # uops that a unit has chosen; complete at the end of the cycle, insertion in it left out
@@ -549,7 +549,7 @@ class Boc(wiring.Component):
             if bus is not None and not port:
                 own = Mux(bus.reads[warp], bus.place, own)
             m.d.comb += [place.eq(own), self.operands[warp][port].eq(value)]
-        m.d.comb += [self.reads[warp].eq(departure.tag.any()), self.step[warp].eq(departure.step)]
+        m.d.comb += [self.reads[warp].eq(departure.tag.any()), self.step[warp].eq(encode(departure.step))]
         if self._note_parts:
             kept = keep_metadata(
                 m,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
 
@@ -46,7 +46,7 @@ class Uops:
     completes : those whose operands are there at the end of this cycle, insertion in it left out.
     taken : those that a unit has chosen.
     kinds : per tag the uop's unit, one bit of each.
-    lasts : per tag the reads of its operands before the last one.
+    lasts : per tag the number of its operands' last read, one bit of each.
     allocated : the tag of the uop that issues.
     tags, from_tag : the tag of the warp's next uop, behind which its uops stand in program order, and the
         mask of that tag and those above it.
@@ -77,7 +77,7 @@ class Chosen:
     warp, tag : masks: its collector, and its tag in it.
     entry : mask: the uop among those of all collectors.
     number : of the collector.
-    step : reads done; `last`, those before the one with which it is dispatched.
+    step : mask: the read that comes next; `last`, the one with which it is dispatched.
     """
 
     def __init__(self, warps: int, window: int, name: str) -> None:
@@ -86,7 +86,7 @@ class Chosen:
         self.tag = Signal(window, name=f"chosen_tag_{name}", reset_less=True)
         self.entry = Signal(warps * window, name=f"chosen_entry_{name}", reset_less=True)
         self.number = Signal(range(warps), name=f"chosen_number_{name}", reset_less=True)
-        self.step, self.last = (Signal(range(STEPS), name=f"{kind}_{name}") for kind in ("step", "last"))
+        self.step, self.last = (Signal(STEPS, name=f"{kind}_{name}") for kind in ("step", "last"))
 
     def of(self, masks: Sequence[Value]) -> Value:
         """Bit of the uop in masks of tags, one per warp."""
@@ -100,7 +100,7 @@ class Departure:
     Parameters
     ----------
     tag : mask: the uop that it reads operands of.
-    step : number of that read.
+    step : mask: that read.
     places : entry that each read port reads.
     gone : mask: the uop that leaves.
     taken : mask: uops that a unit has chosen, in the next cycle.
@@ -155,18 +155,20 @@ def dispatch(
         ).any()
     )
     wins = _winners(m, chosen, accepts, blocked)
-    leaves, free = [], []
+    leaves, free, ends = [], [], []
     for unit, (one, win, here, port) in enumerate(zip(chosen, wins, complete, boc.dispatch, strict=True)):
         m.d.comb += [
-            port.valid.eq(win.any() & here & (one.step == one.last)),
+            port.valid.eq(win.any() & here & (one.step & one.last).any()),
             port.payload.collector.eq(one.number),
         ]
         leaves.append(port.valid & port.ready)
+        ends.append(Signal(name=f"ends_{unit}"))  # its uop leaves if it wins its collector
+        m.d.comb += ends[unit].eq(here & (one.step & one.last).any() & port.ready)
         free.append(Signal(name=f"chooses_{unit}"))
         m.d.comb += free[unit].eq(~one.valid | ~here | leaves[unit])
         m.d.comb += boc.serves[unit].eq(win.any() & accepts[unit])
         with m.If(boc.serves[unit]):
-            m.d.sync += one.step.eq(one.step + 1)
+            m.d.sync += one.step.eq(one.step << 1)
     taken = _choose(m, config, boc, uops, chosen, free)
     # Each unit looks up where its operands are; who may read is found out meanwhile.
     width = len(places[0][0]) // MAX_SOURCES
@@ -175,13 +177,13 @@ def dispatch(
         row = Signal(width * MAX_SOURCES, name=f"places_for_{unit}")
         m.d.comb += row.eq(pick(one.entry, [own for of_warp in places for own in of_warp]))
         slots = [row.word_select(slot, width) for slot in range(MAX_SOURCES)]
-        shown.append([Array(slots[port::BOC_READS])[one.step] for port in range(BOC_READS)])
+        shown.append([pick(one.step, slots[port::BOC_READS]) for port in range(BOC_READS)])
     found, held = [], []
     for warp in warps:
         tag, gone = (Signal(window, name=f"{name}_{warp}") for name in ("reads", "gone"))
-        step, after = Signal(range(STEPS), name=f"step_of_{warp}"), Signal(window, name=f"taken_next_{warp}")
+        step, after = Signal(STEPS, name=f"step_of_{warp}"), Signal(window, name=f"taken_next_{warp}")
         reads = Cat(win[warp] & accept for win, accept in zip(wins, accepts, strict=True))
-        done = Cat(win[warp] & left for win, left in zip(wins, leaves, strict=True))
+        done = Cat(win[warp] & end for win, end in zip(wins, ends, strict=True))
         loses = Cat(one.valid & one.warp[warp] & ~here for one, here in zip(chosen, complete, strict=True))
         at = [one.tag for one in chosen]
         m.d.comb += [
@@ -236,8 +238,12 @@ def _choose(
     uops that are chosen."""
     warps, window = range(len(uops.busy)), len(uops.busy[0])
     issue = boc.issue.payload
-    last = Signal(range(STEPS), name="last_of_issue")
-    m.d.comb += last.eq(sum(issue.uop.source_valid[BOC_READS * step :].any() for step in range(1, STEPS)))
+    # A uop without sources has a read, too: the first.
+    last, more = Signal(STEPS, name="last_of_issue"), Signal(STEPS, name="reads_of_issue")
+    m.d.comb += more.eq(
+        Cat(Const(1), *(issue.uop.source_valid[BOC_READS * step :].any() for step in range(1, STEPS)))
+    )
+    m.d.comb += last.eq(more & ~(more >> 1))
     oldest: list[list[Choice]] = []
     for warp in warps:
         for tag, register in enumerate(uops.lasts[warp]):
@@ -277,7 +283,7 @@ def _choose(
                     pick(choice.one_hot, [of_unit[unit].one_hot for of_unit in oldest])
                     | pick(issues, uops.allocated)
                 ),
-                one.step.eq(0),
+                one.step.eq(1),
                 one.last.eq(
                     pick(
                         choice.one_hot,

@@ -181,9 +181,9 @@ def write_back(
         ]
     pointer = Signal(range(len(states)), name="bus_pointer")
     choice = soonest(m, Cat(mask.any() for mask in first), pointer, "bus")
+    # Collectors dispatch nothing while they read for the bus: their mask stands in a register for that.
     reads, stays = Signal(len(states), name="bus_reads"), Signal(name="bus_stays")
     m.d.comb += [
-        reads.eq(Mux(valid & ~has, warps, 0)),
         stays.eq(
             Cat(valid & at & (mask & entry).any() for at, mask in zip(warps, leaving, strict=True)).any()
         ),
@@ -193,9 +193,9 @@ def write_back(
         evicted.payload.value.eq(value),
     ]
     goes = evicted.valid & evicted.ready
-    with m.If(valid & ~has):
-        m.d.sync += value.eq(pick(warps, values))
-    m.d.sync += has.eq(stays & ~goes)
+    with m.If(reads.any()):
+        m.d.sync += value.eq(pick(reads, values))
+    m.d.sync += [has.eq(stays & ~goes), reads.eq(Mux(goes | ~stays, choice.one_hot, 0))]
     with m.If(goes | ~stays):
         m.d.sync += [
             valid.eq(choice.any),

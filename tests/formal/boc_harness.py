@@ -174,7 +174,7 @@ class Harness(Environment):
     def operand(self, number: int, entry: int, slot: int) -> tuple[Value, Value]:
         """A collector shows `BOC_READS` operands in a cycle, of a uop that is complete."""
         goes, tag = self.unit._goes[number], entry % self.tags
-        shown = goes.tag[tag] & (goes.step == slot // BOC_READS) & self.unit._complete[number][tag]
+        shown = goes.tag[tag] & goes.step[slot // BOC_READS] & self.unit._complete[number][tag]
         return shown, self.unit.operands[number][slot % BOC_READS]
 
     def _read(self, warp: int) -> Value:
@@ -199,7 +199,7 @@ class Harness(Environment):
             if number not in USED:
                 m.d.comb += Assert(~one.valid)
                 continue
-            m.d.comb += [Assert(one.step == 0), Assert(one.last == 0)]
+            m.d.comb += [Assert(~one.valid | (one.step == 1)), Assert(~one.valid | (one.last == 1))]
             m.d.comb += [
                 Assert(~one.valid | _one(one.warp)),
                 Assert(~one.valid | _one(one.tag)),
@@ -222,7 +222,7 @@ class Harness(Environment):
                 mine = slice(warp * self.tags, (warp + 1) * self.tags)
                 before = self.older[entry] & self.busy[mine] & Cat(self.kinds[mine])
                 m.d.comb += [
-                    Assert(~self.busy[entry] | (unit._lasts[warp][tag] == 0)),
+                    Assert(~self.busy[entry] | (unit._lasts[warp][tag] == 1)),
                     Assert(
                         ~unit._taken[warp][tag]
                         | unit._complete[warp][tag]
@@ -248,6 +248,7 @@ class Harness(Environment):
             return
         m.d.comb += [
             Assert(~bus.has | bus.valid),
+            Assert(bus.reads == Mux(bus.valid & ~bus.has, bus.warps, 0)),
             Assert(~bus.valid | _one(bus.warps)),
             Assert(~bus.valid | _one(bus.entry)),
             Assert(~bus.valid | (bus.place == encode(bus.entry))),
