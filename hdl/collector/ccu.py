@@ -445,6 +445,7 @@ class Ccu(wiring.Component):
 
     def _events(self, m: Module, fresh_owner: Signal) -> None:
         events, issue = self.events, self.issue
+        used = []
         for number, unit in enumerate(self.units):
             delivery, arrived = self.deliver[number], unit.arrived
             emit(m, events.deliver[number], delivery.valid, collector=number, slot=delivery.slot)
@@ -463,6 +464,7 @@ class Ccu(wiring.Component):
             m.d.comb += count.eq(sum(unit.table.valid))
             m.d.sync += before.eq(count)
             emit(m, events.window[number], count != before, collector=number, entries=count)
+            used.append(count)
         emit(
             m,
             events.allocate[0],
@@ -481,9 +483,8 @@ class Ccu(wiring.Component):
             slots=self._hits,
             count=sum(self._hits),
         )
-        used = Array(sum(unit.table.valid) for unit in self.units)
         lefts = Cat(unit.left for unit in self.units)
-        taker, left = used[self.entry], used[encode(lefts)]
+        taker, left = Array(used)[self.entry], Array(used)[encode(lefts)]
         emit(
             m, events.flush[0], issue.valid & fresh_owner & (taker != 0), collector=self.entry, entries=taker
         )
