@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tests import thinned
 from tests.browser import browser
 from tests.hardware import form
 from tests.hardware.gpu import Gpu, NoGpu
@@ -24,9 +25,19 @@ __all__ = ["browser"]
 # and prints how to repeat a failure.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("explore", deadline=None, print_blob=True, max_examples=500)
+# What mutants are judged by (tests.mutate): every example, in every run alike.
+settings.register_profile("thorough", derandomize=True, deadline=None, print_blob=True)
 # What a slice of the long suite draws (tests.slices): as many examples, other ones for each seed.
 settings.register_profile("fresh", deadline=None, print_blob=True)
 settings.load_profile("repeatable")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark as `long` what `quick` does not name, before `-m` chooses."""
+    unmatched = thinned.mark_long(items)
+    if unmatched and not any("::" in argument for argument in config.args):
+        raise pytest.UsageError("\n".join(unmatched))
 
 
 #: When this process began to test, in seconds of `time.monotonic`.

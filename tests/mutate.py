@@ -37,6 +37,7 @@ from tests.mutation import plugin
 from tests.mutation.mapping import ROOT, mapped_tests, module_of
 from tests.mutation.operators import Mutant, mutants
 from tests.mutation.warm import WALL, Judged, Warm, judge_all
+from tests.thinned import WHOLE
 
 #: Where results are kept while a file is worked on; ignored by git.
 FOLDER = ROOT / "build" / "mutants"
@@ -81,7 +82,7 @@ def run_tests(
         if mutant is not None:
             environment[plugin.VARIABLE] = str(mutant)
         command = [sys.executable, "-m", "pytest", "-p", "tests.mutation.plugin", "-x", "-q", "-n", "0"]
-        command += ["-p", "no:cacheprovider", "--no-header", "--tb=no", *tests]
+        command += ["-p", "no:cacheprovider", "--no-header", "--tb=no", *WHOLE, *tests]
         begin = time.monotonic()
         try:
             done = subprocess.run(

@@ -7,6 +7,7 @@ import inspect
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -83,6 +84,7 @@ def test_there_are_commands() -> None:
     assert shown.count("python") > 10
 
 
+@pytest.mark.quick("README.md", "docs/re*", "docs/s*", "docs/[cbdghijkno]*")
 @pytest.mark.parametrize("page", [page for page in PAGES if list(_run(page))])
 def test_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In order, in one folder: what comes later may use what was written before. Caches aside, nothing is
@@ -246,9 +248,14 @@ def test_the_architecture_page_names_every_interface() -> None:
 IMAGINED = {"workloads/saxpy.py", "test_UNIT.py", "test_first.py"}
 
 
+@cache
+def _modules() -> frozenset[str]:
+    """Names of the repository's Python files."""
+    return frozenset(path.name for path in ROOT.rglob("*.py") if ".venv" not in path.parts)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_files_that_a_page_names_are_there(page: str) -> None:
-    there = {path.name for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
     for file in re.findall(r"`([\w./]+\.py)\b", PAGES[page].read_text()):
-        found = (ROOT / file).is_file() if "/" in file else file in there
+        found = (ROOT / file).is_file() if "/" in file else file in _modules()
         assert found or file in IMAGINED, f"{page} names {file}"

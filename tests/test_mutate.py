@@ -110,6 +110,7 @@ def test_mutants_in_a_warm_process(tmp_path: Path) -> None:
     assert row in done.stdout
 
 
+@pytest.mark.long
 def test_a_planted_mutant_is_seen() -> None:
     """A real run in processes of their own: without a mutant the tests pass, with one they do not."""
     mutant = next(each for each in mutants(FILE.read_text()) if each.kind == "arithmetic")

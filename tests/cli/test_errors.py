@@ -225,6 +225,7 @@ def test_missing_wheel(extra: str, arguments: tuple[str, ...], monkeypatch: pyte
     assert f"warpbank[{extra}]" in _refused(*arguments)
 
 
+@pytest.mark.long
 def test_verify_without_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where only the RTL's wheels are installed."""
     found = verify.find_spec

@@ -34,6 +34,7 @@ def test_user_errors(
     assert words in " ".join(done.err.split())
 
 
+@pytest.mark.long
 def test_a_simulation_is_told() -> None:
     arguments = ("fpga", "bfs", "--set", "sub_core.warps=2")
     data = json.loads(warpbank(*arguments, "--json").out)

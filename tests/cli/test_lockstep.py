@@ -43,6 +43,7 @@ def test_user_errors(arguments: list[str], words: str) -> None:
     assert words in " ".join(done.err.split())
 
 
+@pytest.mark.long
 def test_a_difference_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """The RTL's multiplier is a cycle slower than golden's."""
     slower = with_overrides(preset("tiny"), ["sub_core.execute.fma.latency=5"])

@@ -82,6 +82,7 @@ def test_every_kernel_tiny(name: str, machine: str) -> None:
     _sound(_run(name, "--size", "tiny", "--preset", machine), name, "tiny", machine)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheduler", [pytest.param("lrr", marks=pytest.mark.long), "gto"])
 @pytest.mark.parametrize("name", workloads.names())
 def test_every_kernel_small(name: str, scheduler: str) -> None:

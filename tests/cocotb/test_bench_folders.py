@@ -53,6 +53,7 @@ def ran(where: Path, *options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.quick("lfsr", "gto", "compressor_half")
 @needs_icarus
 @pytest.mark.parametrize(
     "unit", [pytest.param(unit, marks=[] if unit in QUICK else [pytest.mark.long]) for unit in BENCHES]
@@ -104,6 +105,7 @@ MUTANTS: dict[str, tuple[str, str]] = {
 }
 
 
+@pytest.mark.quick("compressor_half")
 @needs_icarus
 @pytest.mark.parametrize(
     "unit", [pytest.param(unit, marks=[] if unit in QUICK else [pytest.mark.long]) for unit in MUTANTS]
@@ -222,6 +224,7 @@ def test_errors(arguments: list[str], sentence: str, tmp_path: Path, monkeypatch
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["ltrf", pytest.param("renaming", marks=pytest.mark.long)])
 def test_the_sm_of_schemes_that_need_a_compiler(scheme: str) -> None:
     with pytest.raises(WarpbankError, match=r"it needs .* which the compiler writes"):

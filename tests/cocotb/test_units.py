@@ -120,6 +120,7 @@ def some(units: list[str]) -> list[ParameterSet]:
     return [pytest.param(unit, marks=[] if unit in QUICK else [pytest.mark.long]) for unit in units]
 
 
+@pytest.mark.quick("gto")
 @pytest.mark.parametrize("unit", some([*BY_MACHINE, *BY_OWN, *BY_CONFIG, *BY_LANES]))
 def test_equals_golden(unit: str, tmp_path: Path) -> None:
     assert bench(unit, "tiny", 1, tmp_path) == ""

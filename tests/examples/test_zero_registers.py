@@ -78,6 +78,7 @@ def test_it_is_short() -> None:
     assert sum(len(path.read_text().splitlines()) for path in FOLDER.glob("*.py")) < 150
 
 
+@pytest.mark.long
 def test_it_runs_under_everything_that_plain_banks_do() -> None:
     """Golden: every legal combination of a collector, a hierarchy and a mapping."""
     built = 0
@@ -105,6 +106,7 @@ def test_arrays_of_a_kernel() -> None:
     assert found["cycles"] == RunSpec("nn", "tiny", "baseline", "turing").compute()["cycles"]
 
 
+@pytest.mark.quick("zero-registers")
 @pytest.mark.parametrize(
     "scheme", [_name(), pytest.param(_name("ltrf"), marks=pytest.mark.long), _name("malekeh", "renaming")]
 )

@@ -141,6 +141,7 @@ class NeverContend(Harness):
         m.d.comb += Assert(~self.refused_alone)
 
 
+@pytest.mark.quick("NeverContend")
 @pytest.mark.parametrize("kind", [NeverPasses, NeverContend])
 def test_dispatch_is_exercised(kind: type[Harness], tmp_path: Path) -> None:
     built = harness(kind, inductive=False)
@@ -192,6 +193,7 @@ class DropsSqueezed(Boc):
             m.d.sync += self._state[warp].valid.eq(self._state[warp].valid & ~squeezed)
 
 
+@pytest.mark.quick("PartialIsFull-*")
 @pytest.mark.parametrize(
     ("broken", "kind", "slots", "depth"),
     [
@@ -216,6 +218,7 @@ def test_mutants_are_refuted(
         prove(built, built.free, depth, tmp_path)
 
 
+@pytest.mark.quick("incomplete")
 @pytest.mark.parametrize("name", DISPATCH_MUTANTS)
 def test_mutants_of_dispatch_are_refuted(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a run from the initial state, without the invariant."""

@@ -82,6 +82,7 @@ class OwnUnit(Ccu):
         super().__init__(config, far_first=False)
 
 
+@pytest.mark.quick("OwnUnit")
 @pytest.mark.parametrize("unit", [AnyUnit, OwnUnit])
 def test_the_least_recently_used_line_is_replaced(unit: type[Ccu], tmp_path: Path) -> None:
     """And values are the newest: the harness claims that of every unit."""
@@ -89,6 +90,7 @@ def test_the_least_recently_used_line_is_replaced(unit: type[Ccu], tmp_path: Pat
     prove(built, built.free, 2, tmp_path, inductive=True)
 
 
+@pytest.mark.long
 def test_far_lines_first_is_another_replacement(tmp_path: Path) -> None:
     """Malekeh's units replace a line that was used after another one that may go."""
     built = harness(LeastRecentlyUsed, warps=1, units=1, inductive=False)
@@ -96,11 +98,13 @@ def test_far_lines_first_is_another_replacement(tmp_path: Path) -> None:
         prove(built, built.free, 10, tmp_path)
 
 
+@pytest.mark.long
 def test_every_uop_is_dispatched_under_customary_policies(tmp_path: Path) -> None:
     built = harness(Dispatches, AnyUnit)
     prove(built, built.free, 2, tmp_path, inductive=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unit", [Ccu, AnyUnit])
 @pytest.mark.parametrize("results", [pytest.param(2, marks=pytest.mark.long), 4])
 def test_wide_results(unit: type[Ccu], results: int, tmp_path: Path) -> None:
@@ -124,6 +128,7 @@ def unlocked(m: Module, lines: Any, closed: Any, *rest: Any) -> Any:
     return warpbank.hdl.collector.cache_table.victim(m, lines, Const(0, lines.size), *rest)
 
 
+@pytest.mark.quick("StaleCopy-8")
 @pytest.mark.parametrize(
     ("broken", "depth"),
     [(test_ccu.NoFlush, 9), (test_ccu.StaleCopy, 8), (test_ccu.OlderResult, 12), (unlocked, 6)],

@@ -351,6 +351,7 @@ CASES: list[Any] = [
 ]
 
 
+@pytest.mark.quick("boc", "compressor", "ocu", "scoreboard*", "tags*", "arbiter", "bdi", "two_level")
 @pytest.mark.parametrize(("harness", "states", "depth"), CASES)
 def test_states_are_reached(
     harness: Callable[[], Any], states: Callable[[Any], States], depth: int, tmp_path: Path

@@ -160,6 +160,7 @@ def test_a_store_and_a_fetch_of_one_register_meet(tmp_path: Path) -> None:
         prove(built, built.free, 20, tmp_path, last_only=True)
 
 
+@pytest.mark.long
 def test_a_fetch_that_overtakes_is_not_proved(tmp_path: Path) -> None:
     """`tests/hdl/hierarchy/test_engine.py` catches it in runs."""
     built = Harness(link=Overtakes, latency=100)
@@ -167,6 +168,7 @@ def test_a_fetch_that_overtakes_is_not_proved(tmp_path: Path) -> None:
         prove(built, built.free, 1, tmp_path, inductive=True)
 
 
+@pytest.mark.quick("LosesAPlace-11")
 @pytest.mark.parametrize(
     ("blocks", "depth"),
     [(LosesAPlace, 11), (KeepsValidBits, 14), pytest.param(DeadTooEarly, 16, marks=pytest.mark.long)],

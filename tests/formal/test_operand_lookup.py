@@ -199,6 +199,7 @@ def test_uops_overtake_each_other_and_are_looked_up_together(tmp_path: Path) -> 
         prove(harness, harness.free, 4, tmp_path)
 
 
+@pytest.mark.quick("WrongBank")
 @pytest.mark.parametrize("unit", MUTANTS)
 def test_mutants_are_refuted(unit: Any, tmp_path: Path) -> None:
     harness = Harness(unit)

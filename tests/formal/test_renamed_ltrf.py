@@ -94,6 +94,7 @@ class Below(Harness):
             )
 
 
+@pytest.mark.long
 def test_what_moves_has_its_physical_register(tmp_path: Path) -> None:
     built = Below()
     prove(built, built.free, 2, tmp_path, inductive=True)
@@ -107,6 +108,7 @@ class NotHeldBack(Small):
     release_class = ReleasesWhatMoves
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("cache", "mapping"), [(Ltrf, NotHeldBack), (MovesDying, Small), (KeepsMoving, Small)]
 )

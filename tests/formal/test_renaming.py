@@ -339,6 +339,7 @@ def sum_or(values: list[Value]) -> Value:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", ["consolidate", "wear_level"])
 def test_physical_registers_are_neither_shared_nor_lost(policy: str, tmp_path: Path) -> None:
     harness = Harness(policy=policy)
@@ -422,6 +423,7 @@ class RenamesExempt(Small):
         super()._allocate(m, list(self.table.mapped))
 
 
+@pytest.mark.quick("ChoosesTwice-8")
 @pytest.mark.parametrize(
     ("unit", "depth"),
     [(ReleasesKept, 14), (FreeTooEarly, 14), (NoReserved, 10), (RenamesExempt, 8), (ChoosesTwice, 8)],

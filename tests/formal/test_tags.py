@@ -156,6 +156,7 @@ class Harness(Elaboratable):
                     ]
 
 
+@pytest.mark.quick("fifo")
 @pytest.mark.parametrize("policy", ["fifo", "lru"])
 def test_none_twice_none_lost_and_values_are_the_newest(policy: str, tmp_path: Path) -> None:
     harness = Harness(TagRow(machine(policy)))

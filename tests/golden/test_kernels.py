@@ -19,6 +19,7 @@ BASELINE = parse_scheme("baseline")
 KERNELS = ("bfs", "btree", "lbm", "lud", "nbody", "pathfinder", "reduction", "sgemm", "spmv")
 
 
+@pytest.mark.quick("turing*", "tiny-*")
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("machine", PRESETS)
 def test_kernel(name: str, machine: str) -> None:

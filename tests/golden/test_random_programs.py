@@ -25,6 +25,7 @@ def _trace(seed: int, max_registers: int) -> Trace:
     return trace
 
 
+@pytest.mark.quick("[4-9]-24", "10-*")
 @pytest.mark.parametrize("max_registers", [16, 24, 32, 255])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_both_schedulers_finish_with_right_operands(seed: int, max_registers: int) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.golden.invariants import check
+from tests.thinned import examples
 from warpbank.arch.config import PRESETS, SmConfig, preset, with_overrides
 from warpbank.arch.counters import count, stalls
 from warpbank.arch.events import Record
@@ -49,7 +50,7 @@ def machines(draw: st.DrawFn) -> SmConfig:
     return with_overrides(preset(name), overrides)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40, 20), deadline=None)
 @given(
     seed=st.integers(0, 1 << 20),
     config=machines(),

@@ -35,6 +35,7 @@ _SIZES: dict[str, tuple[str, ...]] = {
 }
 
 
+@pytest.mark.quick("tiny")
 @pytest.mark.parametrize("size", _SIZES)
 def test_random_trace(size: str) -> None:
     trace = random_trace(len(size), ctas=3, warps=3, length=6, launches=2)
@@ -92,6 +93,7 @@ def test_presets(name: str, overrides: tuple[str, ...]) -> None:
     lockstep(random_trace(4, ctas=4, warps=4, length=6), with_overrides(preset(name), overrides))
 
 
+@pytest.mark.long
 def test_a_collector_for_each_warp() -> None:
     """A baseline with what BOW adds to it."""
     private = ["sub_core.collector.allocation=per_warp", "sub_core.collectors=4", "sub_core.warps=4"]

@@ -26,6 +26,7 @@ from warpbank.program.trace.builder import TraceBuilder, alu
 BASELINE = parse_scheme("baseline")
 
 
+@pytest.mark.quick("tiny")
 @pytest.mark.parametrize("machine", ["tiny", "odd", "per_warp"])
 @settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 @given(seed=SEEDS, policy=st.sampled_from(["lrr", "gto"]))
@@ -48,6 +49,7 @@ def test_presets_equal_golden(name: str, policy: str) -> None:
     assert replay(random_trace(7, ctas=6, warps=6, length=15), config, cycles=1500) > 0
 
 
+@pytest.mark.quick("*-tiny")
 @pytest.mark.parametrize("name", [*MACHINES, pytest.param("turing", marks=pytest.mark.long)])
 @pytest.mark.parametrize("probe", [False, True])
 def test_elaborates_always_alike(name: str, probe: bool) -> None:
@@ -103,6 +105,7 @@ class SharedRows(Direct):
         return m
 
 
+@pytest.mark.quick("SwappedLanes")
 @pytest.mark.parametrize("mutant", [SwappedLanes, NoMask, StaleRow])
 def test_broken_banks_show_in_operands(mutant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.STORAGES, "plain", mutant)

@@ -61,6 +61,7 @@ def test_what_could_not_be_made_is_not_equal(tmp_path: Path) -> None:
     assert not equivalence.equal(tmp_path / "one.il", tmp_path / "two.il", "top")
 
 
+@pytest.mark.long
 def test_a_file_is_part_of_its_units() -> None:
     assert equivalence.units_with(FILE)[0] == UNIT
     assert "arbiter" in equivalence.units_with(ROOT / "hdl" / "main" / "arbiter.py")

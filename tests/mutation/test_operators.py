@@ -58,6 +58,7 @@ def test_what_is_no_behaviour_is_left_alone(source: str) -> None:
     assert not [str(each) for each in mutants(source)]
 
 
+@pytest.mark.quick("program*")
 @pytest.mark.parametrize("name", ["program/liveness.py", "hdl/collector/ocu.py", "golden/sm.py"])
 def test_every_mutant_of_a_file_is_another_program(name: str) -> None:
     source = (ROOT / name).read_text()

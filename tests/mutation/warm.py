@@ -31,6 +31,7 @@ from _pytest.runner import runtestprotocol
 from tests.mutation import plugin, swap
 from tests.mutation.mapping import ROOT
 from tests.mutation.operators import Mutant
+from tests.thinned import WHOLE
 
 #: A test is given this many times the processor time that it takes without a mutant, and some seconds.
 SLOWER, MORE = 4.0, 2.0
@@ -345,6 +346,7 @@ def judge_all(warm: Warm, tests: Sequence[str], select: str = "") -> None:
     with tempfile.TemporaryDirectory() as folder:
         options = ["-q", "-s", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--no-summary"]
         options += ["--tb=line", f"--basetemp={folder}/tests", f"--rootdir={ROOT}"]
+        options += WHOLE
         if select:
             options += ["-k", select]
         code = pytest.main([*options, *(str(ROOT / test) for test in tests)], plugins=[warm])

@@ -258,6 +258,7 @@ def test_neighbours_that_one_operand_spans_become_a_group():
     assert result.registers == 2
 
 
+@pytest.mark.quick("[a-k]*")
 @pytest.mark.parametrize("name", workloads.names())
 def test_shipped_kernels_at_every_limit(name):
     text, path = workloads.ptx_text(name)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.hardware import form as hardware
 from tests.program.random_ptx import OPCODES, random_job
 from tests.program.reference import interpret
+from tests.thinned import examples
 from warpbank.program.launch import Job
 from warpbank.program.options import CodeOrder
 from warpbank.program.runner import Options, execute
@@ -62,7 +63,7 @@ def test_the_seeded_programs_use_everything() -> None:
         assert f"{op} " in text, op
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25, 8), deadline=None)
 @given(data=st.data())
 def test_memory_is_the_same_in_every_form(data: st.DataObject) -> None:
     job = _drawn(data)
@@ -70,6 +71,7 @@ def test_memory_is_the_same_in_every_form(data: st.DataObject) -> None:
     _check(job)
 
 
+@pytest.mark.quick("[4-8]")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_memory_is_the_same_in_every_form_seeded(seed: int) -> None:
     """The same over fixed seeds: larger programs than hypothesis likes to draw. The test's name is its

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.program.random_kernels import Lane, random_kernel
+from tests.thinned import examples
 from warpbank.program import divergence, simt_liveness
 from warpbank.program.cfg import Cfg, always
 from warpbank.program.isa import VIRTUAL, VIRTUAL_PREDICATE, Block, Imm, Instr, Kernel, Op, Pred, Reg, Sreg
@@ -120,7 +121,7 @@ def try_out(seed: int, runs: int = 4) -> None:
         Warp(kernel, live, seed + n).run()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40, 15), deadline=None)
 @given(st.integers(0, 10**9))
 def test_no_lane_reads_what_was_declared_dead(seed):
     try_out(seed)
@@ -175,6 +176,7 @@ def test_mutant_the_meeting_point_is_forgotten(monkeypatch):
     assert caught()
 
 
+@pytest.mark.long
 def test_mutant_a_side_is_never_left_at_a_barrier(monkeypatch):
     monkeypatch.setattr(SimtLiveness, "_at_barriers", lambda self: {})
     assert caught(200)

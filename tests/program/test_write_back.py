@@ -109,6 +109,7 @@ def drawn(seed: int, registers: int) -> tuple[dict[str, Kernel], Trace]:
     return compile_job(job, options), trace
 
 
+@pytest.mark.quick("[4-8]")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_read_needs_a_dropped_value_in_random_programs(seed: int) -> None:
     for registers in (16, 255):
@@ -122,6 +123,7 @@ def test_no_read_needs_a_dropped_value_in_random_programs(seed: int) -> None:
             assert dropped > 0, "nothing was dropped: nothing was tested"
 
 
+@pytest.mark.quick("[b-k]*")
 @pytest.mark.parametrize("name", workloads.names())
 def test_no_read_needs_a_dropped_value_in_the_workloads(name: str) -> None:
     job = workloads.get(name).job("tiny")

@@ -43,6 +43,7 @@ def _program(text: str, seed: int) -> tuple[Cut, Scheme]:
     return cut(trace, scheme, TINY, seed), scheme
 
 
+@pytest.mark.quick("gscalar")
 @pytest.mark.parametrize("text", [*DEFAULT, *(pytest.param(text, marks=pytest.mark.long) for text in MORE)])
 def test_registers_hold_what_they_should(text: str) -> None:
     program, scheme = _program(text, 5)

@@ -31,6 +31,7 @@ def test_kernels_on_tiny(kernel: str) -> None:
     assert outcome.events > outcome.cycles  # at least the scheduler's event in every cycle
 
 
+@pytest.mark.quick("2")
 @pytest.mark.parametrize("seed", range(3))
 def test_random_traces_in_pysim(seed: int) -> None:
     trace = random_trace(seed, ctas=2, warps=2, length=12, launches=2)

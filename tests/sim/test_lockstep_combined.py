@@ -77,6 +77,7 @@ MORE = [
 ]
 
 
+@pytest.mark.quick("malekeh+gscalar", "ltrf+renaming")
 @pytest.mark.parametrize("scheme", [*CASES, *(pytest.param(more, marks=pytest.mark.long) for more in MORE)])
 def test_every_event_of_every_cycle(scheme: str) -> None:
     config, chosen = with_overrides(preset("tiny"), SMALL), parse_scheme(scheme)
@@ -117,6 +118,7 @@ def test_mutants_of_a_cache_over_compressing_banks(
     assert lockstep(parsed.trace(chosen, config), config, chosen, PysimEngine()).divergence is not None
 
 
+@pytest.mark.quick("bow-w*", "ltrf+malekeh*", "sw-rfc+*", "ltrf-plus+*half*")
 @pytest.mark.parametrize("scheme", LEGAL)
 def test_operands_are_right(scheme: str) -> None:
     """The golden model alone, whose operand checker sees values that were lost, mixed up or read after their

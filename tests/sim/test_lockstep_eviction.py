@@ -22,6 +22,7 @@ def compare(scheme: str) -> Outcome:
     return lockstep(eviction_trace(), TINY, parse_scheme(scheme), PysimEngine())
 
 
+@pytest.mark.quick("bow-wr+gscalar-half")
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_both_insert_the_same_moves(scheme: str) -> None:
     outcome = compare(scheme)
@@ -30,6 +31,7 @@ def test_both_insert_the_same_moves(scheme: str) -> None:
     assert outcome.result.counters["issue.moves"] == 3
 
 
+@pytest.mark.long
 def test_mutant_a_model_that_sees_the_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first difference is in the cycle of the first case's eviction."""
     monkeypatch.setattr(Coded, "_put_back", noted_at_once)

@@ -32,6 +32,7 @@ MORE = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("scheme", "overrides"), [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)]
 )
@@ -75,6 +76,7 @@ def test_the_extra_bit_with_renaming(scheme: str, replacement: str) -> None:
     assert outcome.result.counters["cache.prefetches"] > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("scheme", "latency"),
     [

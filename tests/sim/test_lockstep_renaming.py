@@ -31,6 +31,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long
 def test_every_event_of_every_cycle() -> None:
     config = with_overrides(preset("tiny"), ["sub_core.rows=12", "sub_core.mapping.table_bytes=20"])
     job = workloads.get("vectoradd").job("tiny")

@@ -37,6 +37,7 @@ MORE = [
 ]
 
 
+@pytest.mark.quick("rfc-*")
 @pytest.mark.parametrize(
     ("scheme", "overrides"), [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)]
 )

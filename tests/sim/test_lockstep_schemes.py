@@ -49,6 +49,7 @@ def hinted(seed: int) -> Trace:
     return replace(trace, hints=replace(hints, write_back=write_back, near=near))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("scheme", "overrides"), [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)]
 )
@@ -82,6 +83,7 @@ SIMILAR = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("scheme", "overrides"), SIMILAR)
 def test_registers_that_resemble_each_other(scheme: str, overrides: tuple[str, ...]) -> None:
     """Compression, decompress moves and scalar execution."""

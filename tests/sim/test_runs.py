@@ -163,6 +163,7 @@ def test_a_users_mistake_in_a_run_keeps_its_words(cache: Path) -> None:
     assert "Error" not in outcome.error
 
 
+@pytest.mark.long
 def test_a_dead_worker_is_replaced(cache: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
     steps = [Step(number, str(log)) for number in range(6)]
@@ -255,6 +256,7 @@ def _group_alive(group: int) -> bool:
     return True
 
 
+@pytest.mark.quick("9")
 @pytest.mark.parametrize("with_signal", [signal.SIGKILL, signal.SIGINT])
 def test_a_killed_command_resumes(with_signal: signal.Signals, cache: Path, tmp_path: Path) -> None:
     """Killed in the middle: its workers go too, what was done stays, what was not is done next time, nothing
@@ -286,6 +288,7 @@ def test_half_a_result_is_written_over(cache: Path, tmp_path: Path) -> None:
     assert not list(store.folder().glob(".*.part"))
 
 
+@pytest.mark.long
 def test_two_commands_share_the_cache(cache: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
     both = [_start(tmp_path, log, 8, 0.2, 8) for _ in range(2)]

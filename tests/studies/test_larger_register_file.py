@@ -45,6 +45,7 @@ def test_a_thread_may_have_more_registers() -> None:
     assert spilled <= few < used
 
 
+@pytest.mark.long
 def test_more_warps_are_faster() -> None:
     """A quarter of the register file has room for 8 of the 24 warps of a tensor product; eight times as much
     for all."""

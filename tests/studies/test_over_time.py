@@ -72,6 +72,7 @@ def test_live_registers_of_one_warp() -> None:
     assert sum(row["live_registers"] * row["cycles"] for row in rows) == pytest.approx(expected)
 
 
+@pytest.mark.quick("bow-wr", "renaming")
 @pytest.mark.parametrize("scheme", ["ltrf", "renaming", "gscalar", "bow-wr"])
 def test_files(scheme: str, tmp_path: Path) -> None:
     common = (

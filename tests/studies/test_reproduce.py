@@ -343,6 +343,7 @@ def test_papers_are_whole(paper: Paper) -> None:
                 assert task.scheme in SCHEMES
 
 
+@pytest.mark.long
 def test_bow_on_two_kernels() -> None:
     """Every figure has a row for every kernel, and rows hold what the counters say."""
     paper = PAPERS["bow"]
@@ -383,6 +384,7 @@ def test_bow_on_two_kernels() -> None:
         assert 0 < saved_by_window[-1] < 100
 
 
+@pytest.mark.quick("pathfinder")
 @pytest.mark.parametrize("kernel", ["sad", "lud", "pathfinder"])
 def test_observed_stages_agree_with_counters(kernel: str) -> None:
     """Of lud and pathfinder several CTAs follow each other in the same warp slots."""

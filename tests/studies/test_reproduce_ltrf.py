@@ -19,6 +19,7 @@ def _run(scheme: str, *overrides: str) -> exp.Report:
     return exp.run(RunSpec(KERNEL, "tiny", scheme, "maxwell", overrides).experiment())
 
 
+@pytest.mark.long
 def test_a_kernel() -> None:
     """Every figure has the kernel's row, and rows hold what the runs say."""
     made = reproduce(PAPERS["ltrf"], [KERNEL], "tiny", experiments=False)

@@ -24,6 +24,7 @@ from warpbank.studies.reproduce.renaming import RENAMING, _run
 KERNELS = ("bfs", "nbody", "nn")
 
 
+@pytest.mark.long
 def test_rows_by_hand() -> None:
     made = reproduce(RENAMING, KERNELS, "tiny", figures=("fig2", "fig11", "fig11-exempt", "fig12"))
     assert made.failures == {}
@@ -82,6 +83,7 @@ def test_rows_of_both_tables() -> None:
     assert saved[0] < saved[1]
 
 
+@pytest.mark.long
 def test_rows_of_runs() -> None:
     names = (
         "fig2-cycles",

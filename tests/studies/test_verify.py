@@ -13,6 +13,7 @@ from warpbank.studies import verify
 from warpbank.synth.units import UNITS, find
 
 
+@pytest.mark.long
 def test_a_test_belongs_to_the_unit_that_it_imports() -> None:
     found = verify.ladder(find("ccu"))
     assert "tests/formal/test_ccu.py" in found["proofs"]
@@ -23,6 +24,7 @@ def test_a_test_belongs_to_the_unit_that_it_imports() -> None:
     assert found["lockstep"] == []
 
 
+@pytest.mark.long
 def test_a_golden_unit_without_tests_is_tested_by_its_users() -> None:
     assert "tests/golden/hierarchy/test_ltrf.py" in verify.ladder(find("address_allocation"))["golden"]
     for name, unit in UNITS.items():
@@ -86,6 +88,7 @@ def test_coverage_is_merged(tmp_path: Path) -> None:
     assert verify.covered(tmp_path) == verify.Covered(2, 2, ())
 
 
+@pytest.mark.long
 def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "find_spec", lambda name: None)
     with pytest.raises(

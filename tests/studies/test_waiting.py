@@ -83,6 +83,7 @@ def test_the_machine_leaves_a_knee_and_finds_another() -> None:
     assert max(rates) < 1.04 * min(rates)  # it holds where IPC does not change
 
 
+@pytest.mark.long
 def test_more_waiting_costs_less_in_the_first_phase() -> None:
     """What the machine follows: a wait of four cycles costs the first phase nothing, and the second one an
     eighth."""
@@ -101,6 +102,7 @@ def test_more_waiting_costs_less_in_the_first_phase() -> None:
     assert cycles(0, 60, 4) / cycles(0, 60, 0) > 1.08
 
 
+@pytest.mark.quick("baseline*", "malekeh-pr*", "*STHLD*")
 @pytest.mark.parametrize(
     ("scheme", "overrides", "message"),
     [

@@ -51,6 +51,7 @@ def test_the_files_say_what_made_them(path: Path) -> None:
         assert ("area_um2" in result) == (key != "generic")
 
 
+@pytest.mark.quick("address_allocation", "departing", "places", "lfsr", "lrr")
 @pytest.mark.parametrize("unit", FAST)
 def test_generic_gates(unit: str) -> None:
     _unmoved(unit, [])

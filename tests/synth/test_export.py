@@ -41,8 +41,12 @@ ODD = with_overrides(
     ],
 )
 
-#: Half a minute of elaboration and passes, or the longer one of two that share their classes.
-LARGE = ("boc", "boc_write_through", "ltrf_plus", "sw_rfc", "renaming")
+#: Units that take seconds of elaboration and passes, or the longer one of two that share their classes.
+LARGE = (
+    *("boc", "boc_write_through", "ccu_lru", "decompress_moves", "engine", "exempt", "inserter", "ltrf"),
+    *("ltrf_plus", "release", "rfc", "renaming", "renaming_table", "scalar_registers", "sub_core", "sw_rfc"),
+    "warp_control_blocks",
+)
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ def names(verilog: str) -> tuple[int, int]:
     return len(found) - anonymous, anonymous
 
 
+@pytest.mark.quick("lsu", "scoreboard", "ocu", "compressor_half", "cta_dispatch", "gto", "lfsr")
 @pytest.mark.parametrize(
     "unit", [pytest.param(unit, marks=[pytest.mark.long] * (unit not in QUICK)) for unit in UNITS]
 )
@@ -75,11 +76,13 @@ def _prove(unit: str, text: str, folder: Path) -> None:
     yosys.run([*passes, "equiv_simple -undef", "equiv_induct -undef", "equiv_status -assert"], folder)
 
 
+@pytest.mark.quick("gto", "lfsr", "two_level", "address_allocation")
 @pytest.mark.parametrize("unit", PROVED)
 def test_equals_what_was_folded(unit: str, tmp_path: Path) -> None:
     _prove(unit, exported(unit, TINY, BASELINE, kind=".v"), tmp_path)
 
 
+@pytest.mark.long
 def test_the_proof_finds_a_wrong_file(tmp_path: Path) -> None:
     text = exported("compressor_half", TINY, BASELINE, kind=".v")
     wrong = re.sub(r"\(~ (\w+\[\d+\])\)", r"\1", text, count=1)

@@ -198,6 +198,7 @@ def test_what_is_read_from_outside_stays(width: int, kind: str, cells: Path, tmp
     assert [count["DFF"] for count in counts] == [1, 1 if boxes else 1 + memory.bits]
 
 
+@pytest.mark.long
 def test_what_opt_share_joins_is_mapped(cells: Path, tmp_path: Path) -> None:
     """It makes multiplexers of words of gates (Yosys 0.70)."""
     from warpbank.hdl.mapping.table import RenamingTable
@@ -229,6 +230,7 @@ def test_an_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
     assert price.timing.address > 0
 
 
+@pytest.mark.long
 def test_a_tall_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
     """The price of a narrow array of 128 rows against the same array mapped as a whole."""
     from warpbank.synth import memory_prices

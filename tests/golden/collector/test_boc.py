@@ -172,6 +172,7 @@ def _drawn(seed: int) -> Trace:
     return replace(trace, hints=replace(Hints.none(len(trace.code)), write_back=bits))
 
 
+@pytest.mark.quick("0", "1", "2")
 @pytest.mark.parametrize("seed", range(12))
 def test_random_traces(seed: int) -> None:
     for scheme, window, entries in product(SCHEMES, WINDOWS, ENTRIES):
@@ -182,6 +183,7 @@ def test_random_traces(seed: int) -> None:
         assert counted == result.counters, (seed, scheme, window, entries)
 
 
+@pytest.mark.quick("*-[01]")
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_skipping_changes_nothing(seed: int, scheme: str) -> None:
@@ -206,6 +208,7 @@ def _hinted(seed: int, registers: int, config: SmConfig) -> Trace:
     return with_hints(trace, ("write_back",), config, lambda: kernels)  # type: ignore[arg-type, return-value]
 
 
+@pytest.mark.quick("1", "6", "9")
 @pytest.mark.parametrize("seed", range(10))
 def test_random_programs_with_the_hints_of_the_pass(seed: int) -> None:
     for registers, window, entries in product((16, 255), WINDOWS, ("full", "6")):
@@ -223,6 +226,7 @@ def _workload(name: str, scheme: str, machine: str, window: int, entries: str) -
     _consistent(trace, simulate(trace, config, parse_scheme(scheme)), scheme)
 
 
+@pytest.mark.quick("*-bfs", "*-backprop", "*-reduction", "*-spmv")
 @pytest.mark.parametrize(("number", "name"), list(enumerate(workloads.names())))
 def test_workloads(number: int, name: str) -> None:
     """Six of the combinations for every kernel; over the kernels, all of them three times."""
@@ -279,6 +283,7 @@ def test_mutants(broken: type[Window], monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.fail("no random trace shows it")
 
 
+@pytest.mark.long
 def test_mutant_a_guarded_write_kills(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pass that takes a guarded write for a whole one drops values that are read."""
     monkeypatch.setattr(write_back, "always", lambda instr: instr.op not in (Op.BRA, Op.EXIT))

@@ -87,6 +87,7 @@ def _consistent(trace: Trace, result: Result, scheme: str) -> None:
     assert scheme != "malekeh-pr" or not counted["ccu.flushes"]
 
 
+@pytest.mark.quick("[0-3]")
 @pytest.mark.parametrize("seed", range(12))
 def test_random_traces(seed: int) -> None:
     """A third of the combinations for every trace."""
@@ -208,6 +209,7 @@ def test_six_sources_and_pairs(unit: Unit) -> None:
         assert result.counters["boc.forwards"] > 40 or scheme == "ccu-lru-gto"
 
 
+@pytest.mark.quick("1", "2")
 @pytest.mark.parametrize("seed", range(4))
 def test_random_programs_with_the_hints_of_the_pass(seed: int) -> None:
     job = random_job(random.Random(seed).randint, seed, threads=72)

@@ -15,6 +15,7 @@ from warpbank.program.similarity.statistics import similarity
 TURING = preset("turing")
 
 
+@pytest.mark.quick("bfs", "spmv")
 @pytest.mark.parametrize("kernel", ["reduction", "bfs", "spmv"])
 def test_counters_equal_the_statistics(kernel: str) -> None:
     trace, code = lockstep_cases.trace(kernel, "tiny", 64), lockstep_cases._code(kernel, 64)

@@ -44,6 +44,7 @@ def test_active_warps_take_turns() -> None:
     assert [sets.pick(0b1011) for _ in range(4)] == [0, 1, 3, 0]
 
 
+@pytest.mark.quick("*-1", "*-8")
 @pytest.mark.parametrize("active", [1, 2, 8, 20])
 @pytest.mark.parametrize("scheme", ["baseline", "bow-wr", "malekeh"])
 def test_every_program_ends_and_skipping_is_exact(scheme: str, active: int) -> None:

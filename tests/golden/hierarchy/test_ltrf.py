@@ -53,6 +53,7 @@ def _consistent(result: Result) -> None:
     assert counted["cache.fetches"] <= counted["cache.allocations"]
 
 
+@pytest.mark.quick("*-vectoradd", "*-bfs")
 @pytest.mark.parametrize("kernel", SOME)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_kernels(kernel: str, scheme: str) -> None:
@@ -93,6 +94,7 @@ def test_mutant_a_write_leaves_its_place_clean(monkeypatch: pytest.MonkeyPatch) 
         _run("hotspot", _machine("turing", "cache.write_back=dirty"), "ltrf")
 
 
+@pytest.mark.quick("reduction", "vectoradd")
 @pytest.mark.parametrize("kernel", SOME)
 def test_liveness_moves_less(kernel: str) -> None:
     config = _machine("turing")
@@ -102,6 +104,7 @@ def test_liveness_moves_less(kernel: str) -> None:
     assert plus["rf.write_backs"] < plain["rf.write_backs"]
 
 
+@pytest.mark.quick("*-1")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("scheme", ["ltrf", "ltrf-plus", "ltrf-plus+bow-wb"])
 def test_random_programs(seed: int, scheme: str) -> None:
@@ -115,6 +118,7 @@ def test_random_programs(seed: int, scheme: str) -> None:
     assert result.counters["cache.fetches"] > 0
 
 
+@pytest.mark.quick("strict-ltrf-plus", "on_demand-ltrf")
 @pytest.mark.parametrize("scheme", ["ltrf", "ltrf-plus", "ltrf-strand", "ltrf-plus+renaming+gscalar"])
 @pytest.mark.parametrize("replacement", ["strict", "on_demand"])
 def test_the_extra_bit_prefetches_without_an_issue_slot(scheme: str, replacement: str) -> None:
@@ -129,6 +133,7 @@ def test_the_extra_bit_prefetches_without_an_issue_slot(scheme: str, replacement
     assert by_bit.counters["issue.uops"] == by_instruction.counters["issue.uops"] - prefetches
 
 
+@pytest.mark.quick("1")
 @pytest.mark.parametrize("seed", range(3))
 def test_random_programs_with_extra_bits(seed: int) -> None:
     """Slept cycles change nothing; bits are served beside other warps' uops; a uop issues behind its bit."""

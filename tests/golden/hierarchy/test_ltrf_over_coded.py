@@ -52,6 +52,7 @@ def kernel(name: str, scheme: str, config: SmConfig) -> Result:
     )
 
 
+@pytest.mark.quick("ltrf-plus-gscalar", "ltrf-bdi", "ltrf+renaming-gscalar-half")
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize(
     "cache",
@@ -185,6 +186,7 @@ def mismatches(storage: str) -> bool:
     return False
 
 
+@pytest.mark.quick("gscalar")
 @pytest.mark.parametrize("storage", STORAGES)
 def test_mutants_are_caught(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not mismatches(storage)

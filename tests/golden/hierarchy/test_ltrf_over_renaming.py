@@ -89,6 +89,7 @@ def program(seed: int, *, barriers: int = 2, exempt: int = 0, length: int = 12) 
     return with_flags(with_prefetches(trace, 8, seed), seed, exempt=exempt)
 
 
+@pytest.mark.quick("reduction*")
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", ["reduction", "bfs"])
 def test_kernels(name: str, scheme: str) -> None:
@@ -116,6 +117,7 @@ def test_all_kernels(name: str, scheme: str, config: str) -> None:
     assert simulate(kernel(name, chosen, scheme), chosen, parse_scheme(scheme)).operands_checked
 
 
+@pytest.mark.quick("*-0")
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_random_programs(seed: int, scheme: str) -> None:

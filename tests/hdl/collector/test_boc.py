@@ -15,6 +15,7 @@ from hypothesis import given, settings, strategies
 from tests.hdl.bench import FEW, SEEDS, fails
 from tests.hdl.collector.boc_bench import BOCS, Bench
 from tests.hdl.collector.boc_mutants import DISPATCH_MUTANTS, RESULT_MUTANTS, plant
+from tests.thinned import examples
 from warpbank.arch.config import preset
 from warpbank.hdl.collector import boc
 from warpbank.hdl.collector.boc import Boc
@@ -30,7 +31,7 @@ def lockstep(machine: str, seed: int, unit: Any = Boc) -> None:
     Bench(machine, seed, unit, hints=bool(seed % 2)).run()
 
 
-@settings(FEW, max_examples=4)
+@settings(FEW, max_examples=examples(4, 2))
 @given(machine=machines, seed=SEEDS, unit=strategies.sampled_from([Boc, WriteThrough]))
 def test_equals_golden(machine: str, seed: int, unit: Any) -> None:
     lockstep(machine, seed, unit)
@@ -101,6 +102,7 @@ class PartialIsFull(Boc):
         m.d.comb += [unit.full.eq(1) for unit in self._inserters]
 
 
+@pytest.mark.quick("one-too-old", "partial-is-full")
 @pytest.mark.parametrize(
     ("machine", "unit", "parts"),
     [
@@ -119,6 +121,7 @@ def test_mutants_are_caught(
     assert fails(lambda seed: lockstep(machine, seed, unit))
 
 
+@pytest.mark.quick("two-leave")
 @pytest.mark.parametrize("name", [*DISPATCH_MUTANTS, *RESULT_MUTANTS])
 def test_mutants_of_dispatch_and_results_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, name)

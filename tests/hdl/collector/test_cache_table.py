@@ -101,6 +101,7 @@ def replacement(size: int, far_first: bool, seed: int) -> Counter[str]:
     return decided
 
 
+@pytest.mark.quick("2-*", "4-*", "8-*")
 @pytest.mark.parametrize("far_first", [True, False])
 @pytest.mark.parametrize("size", [2, 4, 8, 16])
 def test_replacement_equals_golden(size: int, far_first: bool) -> None:

@@ -302,6 +302,7 @@ def _case(name: str, seed: int, unit: Any = None, **others: Any) -> Counter[str]
     return lockstep(machine, seed, unit or kind, overrides=overrides, **others)
 
 
+@pytest.mark.quick("shared", "lru", "one_unit", "single")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.long] if name in SLOW else []) for name in CASES]
 )
@@ -328,6 +329,7 @@ def test_equals_golden_on_all_machines(machine: str, seed: int) -> None:
     lockstep(machine, seed)
 
 
+@pytest.mark.long
 def test_everything_happens() -> None:
     """Hits, flushes, all kinds of replacement, waiting, results that are not kept, parts of registers, new
     warps."""
@@ -419,6 +421,7 @@ def plant(mutant: type[CachingUnit | Ccu], patch: pytest.MonkeyPatch) -> Any:
     return Ccu
 
 
+@pytest.mark.quick("StaleCopy", "NoFlush")
 @pytest.mark.parametrize("mutant", [NoFlush, StaleCopy, OlderResult, Impatient, NeverReset])
 def test_mutants_are_caught(mutant: type[CachingUnit | Ccu], monkeypatch: pytest.MonkeyPatch) -> None:
     kind = plant(mutant, monkeypatch)
@@ -427,6 +430,7 @@ def test_mutants_are_caught(mutant: type[CachingUnit | Ccu], monkeypatch: pytest
     )
 
 
+@pytest.mark.long
 def test_a_mutant_that_takes_long_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """An operand has to take the very line that a result of that cycle found."""
     kind = plant(OldJoins, monkeypatch)

@@ -15,6 +15,7 @@ from hypothesis import given, settings, strategies
 
 from tests.hdl.bench import FEW, SEEDS, fails, make_uop
 from tests.hdl.wrapped import Change, wrapped
+from tests.thinned import examples
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, MOVE
@@ -209,12 +210,13 @@ def _same_state(ctx: Any, unit: Any, window: Recorded, before: dict[int, tuple[b
             assert bool((keep and not clears & bit) or sets & bit) == entry.keep, entry.number
 
 
-@settings(FEW, max_examples=5)
+@settings(FEW, max_examples=examples(5, 2))
 @given(machine=machines, seed=SEEDS)
 def test_equals_golden(machine: str, seed: int) -> None:
     lockstep(machine, seed)
 
 
+@pytest.mark.quick("3 half")
 @pytest.mark.parametrize("machine", MACHINES)
 def test_what_matters_happens(machine: str) -> None:
     happened = lockstep(machine, 1, cases=300)
@@ -239,6 +241,7 @@ MUTANTS: dict[str, dict[str, Change]] = {
 }
 
 
+@pytest.mark.quick("drops*", "looks*")
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutants_are_caught(name: str) -> None:
     assert fails(lambda seed: lockstep("3 half", seed, MUTANTS[name]))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import warpbank.hdl.execute.lsu as unit
 from tests.hdl.execute.lsu_pair import difference, random_stimulus, run_golden, run_rtl
 from tests.hdl.wrapped import wrapped
+from tests.thinned import examples
 from warpbank.arch.config import SmConfig, preset, with_overrides
 from warpbank.hdl.execute.l1 import Mshrs, Tags
 from warpbank.hdl.execute.lsu import Lsu
@@ -76,7 +77,7 @@ def compare(
     return difference(run_golden(config, stimulus), run_rtl(config, stimulus, dut))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12, 5), deadline=None)
 @given(
     config=machines(),
     seed=st.integers(0, 1 << 20),
@@ -101,6 +102,7 @@ def test_many_random_uops(config: SmConfig, seed: int, spread: int, lines: int, 
     assert compare(config, seed, 800, spread, lines, rate) == ""
 
 
+@pytest.mark.quick("0.05-*")
 @pytest.mark.parametrize(
     "overrides",
     [
@@ -164,6 +166,7 @@ MUTANTS = {
 }
 
 
+@pytest.mark.quick("*lowest bit*", "*atomics*")
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutants_are_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     place, made = MUTANTS[name]
@@ -193,6 +196,7 @@ SECTOR_MUTANTS = {
 }
 
 
+@pytest.mark.quick("*whole")
 @pytest.mark.parametrize("name", SECTOR_MUTANTS)
 def test_mutants_of_sectors_are_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     place, made = SECTOR_MUTANTS[name]

@@ -6,10 +6,11 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate
 from tests.hdl.sub_core_bench import result_fields
+from tests.thinned import examples
 from warpbank.arch.config import with_overrides
 from warpbank.arch.uop import Unit
 from warpbank.golden.check import Checker
@@ -101,13 +102,13 @@ def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300, 
     simulate(rtl, bench)
 
 
-@FEW
+@settings(FEW, max_examples=examples(8, 3))
 @given(machine=machines, seed=SEEDS)
 def test_equals_golden(machine: str, seed: int) -> None:
     lockstep(machine, seed)
 
 
-@FEW
+@settings(FEW, max_examples=examples(8, 3))
 @given(machine=machines, seed=SEEDS)
 def test_one_lane_occupies_the_special_function_unit_for_a_cycle(machine: str, seed: int) -> None:
     lockstep(machine, seed, short=True)

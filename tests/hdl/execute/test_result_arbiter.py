@@ -8,10 +8,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate
 from tests.hdl.sub_core_bench import result_fields
+from tests.thinned import examples
 from warpbank.golden.execute.result_arbiter import ResultArbiter as Golden
 from warpbank.golden.stream import TraceUop
 from warpbank.hdl.execute.result_arbiter import ResultArbiter
@@ -103,7 +104,7 @@ def lockstep(machine: str, seed: int, unit: Any = ResultArbiter, cycles: int = 3
     simulate(rtl, bench)
 
 
-@FEW
+@settings(FEW, max_examples=examples(8, 4))
 @given(machine=machines, seed=SEEDS)
 def test_equals_golden(machine: str, seed: int) -> None:
     lockstep(machine, seed)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tests.golden_main import golden_main
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate
 from tests.hdl.sub_core_bench import pack
+from tests.thinned import examples
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.hierarchy.flat import Flat as Golden
 from warpbank.hdl.layouts import UNITS
@@ -108,7 +109,7 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
     simulate(rtl, bench)
 
 
-@FEW
+@settings(FEW, max_examples=examples(8, 4))
 @given(machine=machines, seed=SEEDS)
 def test_equals_golden(machine: str, seed: int) -> None:
     lockstep(machine, seed)

@@ -26,6 +26,7 @@ STORAGES = ("", "+gscalar", "+gscalar-half", "+bdi")
 RESTS = tuple(mapping + storage for mapping in MAPPINGS for storage in STORAGES)
 
 
+@pytest.mark.quick("+gscalar")
 @pytest.mark.parametrize("rest", RESTS)
 @settings(FEW, max_examples=2)
 @given(machine=strategies.sampled_from(list(LTRFS)), seed=SEEDS)
@@ -66,6 +67,7 @@ HAPPENINGS: dict[str, tuple[list[tuple[str, int]], int, list[str]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "rest", [pytest.param(rest, marks=[pytest.mark.long] * bool(rest)) for rest in HAPPENINGS]
 )
@@ -144,11 +146,13 @@ def with_blocks(blocks: type[WarpControlBlocks]) -> Any:
     return build
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("blocks", [KeepsValidBits, LosesAPlace, TwiceInACycle, Early])
 def test_mutants_of_the_control_blocks_are_caught(blocks: type[WarpControlBlocks]) -> None:
     assert fails(lambda seed: lockstep("fast", seed, build=with_blocks(blocks)))
 
 
+@pytest.mark.long
 def test_an_extra_bit_is_served_beside_a_uop() -> None:
     assert lockstep("bit", 1, cycles=300).happened["prefetch beside a uop"] > 5
     assert fails(lambda seed: lockstep("bit", seed, build=with_blocks(PrefetchesForTheIssuer)))
@@ -242,6 +246,7 @@ class KeepsNotes(Ltrf):
         self._cleared = cleared
 
 
+@pytest.mark.quick("Recompresses-*")
 @pytest.mark.parametrize(
     ("unit", "machine", "rest"),
     [
@@ -260,11 +265,13 @@ def test_what_goes_on_after_a_launch_is_caught() -> None:
     assert fails(lambda seed: lockstep("one", seed + 1, "+renaming", with_unit(KeepsMoving), 400), seeds=4)
 
 
+@pytest.mark.long
 def test_a_release_on_the_way_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("warpbank.hdl.mapping.renaming.Renaming.release_class", ReleasesMoving)
     assert fails(lambda seed: lockstep("slow", seed + 2, "+renaming", cycles=400), seeds=2)
 
 
+@pytest.mark.quick("+gscalar-half")
 @pytest.mark.parametrize("storage", STORAGES[1:])
 def test_a_register_that_is_still_to_be_written_is_kept_as_it_is(storage: str) -> None:
     assert fails(lambda seed: lockstep("fast", seed, storage, answers=False))

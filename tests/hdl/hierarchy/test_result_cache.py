@@ -16,6 +16,7 @@ from hypothesis import given, settings, strategies
 from tests.hdl.bench import FEW, SEEDS, fails
 from tests.hdl.hierarchy.rfc_bench import RFCS, Bench, lockstep
 from tests.hdl.wrapped import wrapped
+from tests.thinned import examples
 from warpbank.arch.schemes import Scheme
 from warpbank.hdl.hierarchy.result_cache import ResultCache
 from warpbank.hdl.hierarchy.rfc import Departing
@@ -31,12 +32,13 @@ SMALL = ("fast", "slow", "one")
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(FEW, max_examples=3)
+@settings(FEW, max_examples=examples(3, 2))
 @given(machine=strategies.sampled_from(SMALL), seed=SEEDS)
 def test_equals_golden(scheme: str, machine: str, seed: int) -> None:
     lockstep(scheme, machine, seed, cycles=100)
 
 
+@pytest.mark.quick("bdi")
 @pytest.mark.parametrize("storage", STORAGES)
 @settings(FEW, max_examples=2)
 @given(scheme=strategies.sampled_from(SCHEMES), machine=strategies.sampled_from(SMALL), seed=SEEDS)
@@ -53,6 +55,7 @@ def test_more_seeds(scheme: str, storage: str, machine: str, seed: int) -> None:
     lockstep(scheme + storage, machine, seed, cycles=400)
 
 
+@pytest.mark.quick("sw-rfc")
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_what_matters_happens(scheme: str) -> None:
     happened = Bench(scheme, "slow", 3).run(250).happened
@@ -67,6 +70,7 @@ def test_what_matters_happens(scheme: str) -> None:
         assert found[name] >= 2, f"{name} happened {found[name]} times"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("scheme", "seed"), [("rfc", 3), ("sw-rfc", 1)])
 def test_what_matters_happens_over_banks_that_compress(scheme: str, seed: int) -> None:
     happened = Bench(f"{scheme}+gscalar", "fast", seed).run(200).happened
@@ -109,6 +113,7 @@ class Hasty(SwRfc):
         self._quiet_rows = Const(-1, self._rows)
 
 
+@pytest.mark.quick("Unlocked", "CacheOnly")
 @pytest.mark.parametrize("mutant", [Unlocked, CacheOnly, Hasty])
 def test_mutants_without_tags_are_caught(mutant: type) -> None:
     assert fails(lambda seed: lockstep("sw-rfc", "fast", seed, built(mutant, "sw_rfc"), cycles=200))
@@ -122,6 +127,7 @@ def _no_wait(config: Any) -> Any:
     return wrapped(Departing(config), held=lambda value, ports: 0)
 
 
+@pytest.mark.quick("Departing-*")
 @pytest.mark.parametrize(("name", "part"), [("TagRow", _no_locks), ("Departing", _no_wait)])
 def test_mutants_with_tags_are_caught(name: str, part: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """An entry leaves while an operand is still to be read from it; what has left is lost on its way to its

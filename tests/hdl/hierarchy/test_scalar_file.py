@@ -154,6 +154,7 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
     assert {0, 1} <= set(heard), f"seed {seed}: only one kind of write"
 
 
+@pytest.mark.quick("*-1")
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("machine", CASES)
 def test_equals_golden(machine: str, seed: int) -> None:

@@ -9,12 +9,13 @@ from unittest import mock
 
 import pytest
 from amaranth.hdl import Const
-from hypothesis import given, strategies
+from hypothesis import given, settings, strategies
 
 from tests.golden_main import golden_main
 from tests.hdl.bench import FEW, SEEDS, Log, fails, make_uop, simulate, uop_record
 from tests.hdl.hierarchy.ltrf_bench import LTRFS
 from tests.hdl.hierarchy.test_ltrf import KeepsValidBits, LosesAPlace, TwiceInACycle
+from tests.thinned import examples
 from warpbank.golden.hierarchy.ltrf import Ltrf as GoldenLtrf
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 
@@ -218,7 +219,7 @@ def lockstep(
     Bench(machine, seed, unit, plus).run(cycles)
 
 
-@FEW
+@settings(FEW, max_examples=examples(8, 3))
 @given(machine=strategies.sampled_from(list(LTRFS)), seed=SEEDS, plus=strategies.booleans())
 def test_equals_golden(machine: str, seed: int, plus: bool) -> None:
     lockstep(machine, seed, plus=plus)
@@ -254,6 +255,7 @@ class ComesBeforeAllLeft(WarpControlBlocks):
             super()._choose(m)
 
 
+@pytest.mark.quick("LosesAPlace", "KeepsValidBits")
 @pytest.mark.parametrize(
     "unit", [KeepsValidBits, LosesAPlace, TwiceInACycle, NeverDead, BeforeItsVectors, ComesBeforeAllLeft]
 )

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Const
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, make_uop, simulate, uop_record
 from tests.hdl.wrapped import wrapped
+from tests.thinned import examples
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.golden.mapping.release import Release as Golden
 from warpbank.hdl.mapping.release import Release
@@ -172,7 +173,7 @@ def lockstep(
     return kept
 
 
-@FEW
+@settings(FEW, max_examples=examples(8, 4))
 @given(machine=machines, entries=st.sampled_from([1, 2, 5]), seed=SEEDS)
 def test_equals_golden(machine: str, entries: int, seed: int) -> None:
     lockstep(machine, entries, seed)
@@ -254,6 +255,7 @@ class Forgotten(Release):
         return super()._engaged([*stages, self._stages[-1].warp])
 
 
+@pytest.mark.quick("Found", "OlderReads", "ServedTwice")
 @pytest.mark.parametrize(
     "unit", [Read, Found, Compared, OlderReads, Moved, Unwritten, ServedTwice, Forgotten]
 )

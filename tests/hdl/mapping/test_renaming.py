@@ -12,6 +12,7 @@ from amaranth.hdl import Const
 from hypothesis import Phase, given, settings
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate, uop_record
+from tests.thinned import examples
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Control
@@ -321,13 +322,15 @@ def _check(model: Golden, registers: int) -> None:
 FEWER = settings(FEW, max_examples=3, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
 
+@pytest.mark.quick("consolidate")
 @pytest.mark.parametrize("policy", ["consolidate", "wear_level"])
-@FEWER
+@settings(FEWER, max_examples=examples(3, 2))
 @given(machine=machines, seed=SEEDS)
 def test_equals_golden(policy: str, machine: str, seed: int) -> None:
     lockstep(machine, seed, policy)
 
 
+@pytest.mark.long
 def test_everything_happens() -> None:
     counts: dict[str, int] = {}
     for seed in range(3):
@@ -372,6 +375,7 @@ def _broken(**classes: Any) -> Any:
     return type("Broken", (Renaming,), classes)
 
 
+@pytest.mark.quick("classes1")
 @pytest.mark.parametrize("classes", [{"table_class": LateTable}, {"exempt_class": RenamesExempt}])
 def test_mutants_are_caught(classes: Any) -> None:
     assert fails(lambda seed: lockstep("tiny", seed, unit=_broken(**classes), cycles=60))

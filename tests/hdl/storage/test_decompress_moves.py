@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Array, Const
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis.strategies import booleans
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate, uop_record
+from tests.thinned import examples
 from warpbank.arch.uop import MAX_DESTINATIONS
 from warpbank.golden.storage.decompress_moves import DecompressMoves as Golden
 from warpbank.hdl.storage.decompress_moves import DecompressMoves
@@ -115,7 +116,7 @@ def lockstep(
     assert all(moved), f"seed {seed}: {moved}"
 
 
-@FEW
+@settings(FEW, max_examples=examples(8, 3))
 @given(machine=machines, seed=SEEDS, renames=booleans())
 def test_equals_golden(machine: str, seed: int, renames: bool) -> None:
     lockstep(machine, seed, renames=renames)
@@ -157,6 +158,7 @@ class MovesLast(DecompressMoves):
         return rows
 
 
+@pytest.mark.quick("Missing")
 @pytest.mark.parametrize("unit", [Missing, IgnoresFresh, ForgetsMoves, MovesLast])
 def test_mutants_are_caught(unit: Any) -> None:
     assert fails(lambda seed: lockstep("tiny", seed, unit))

@@ -30,12 +30,14 @@ def _same(one: Trace, other: Trace) -> None:
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
 
 
+@pytest.mark.long
 def test_reading_does_not_grow() -> None:
     few, many = (apart(count, run=False, limit=1 << 16) for count in (20_000, 420_000))
     assert many[0] > few[0] + 390_000
     assert (many[3] - few[3]) / (many[0] - few[0]) < READ
 
 
+@pytest.mark.long
 def test_running_does_not_grow() -> None:
     """The file's pages are given back while the machine runs; warps have more instructions than are decoded
     at a time."""
@@ -44,6 +46,7 @@ def test_running_does_not_grow() -> None:
     assert (many[3] - few[3]) / (many[0] - few[0]) < SHORT
 
 
+@pytest.mark.long
 def test_memory_is_flat_over_a_run() -> None:
     """What the process holds after the first tenth grows by less than the rows that it still has to read."""
     seen = apart_over_time(70_000, limit=1 << 16)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.program.random_kernels import random_kernel
 from tests.program.test_simt_liveness import Violation, Warp
+from tests.thinned import examples
 from warpbank.arch.uop import RZ
 from warpbank.program.cfg import Cfg, always
 from warpbank.program.isa import Block, DType, Imm, Instr, Kernel, Op, Pred, Reg, Source, Space, Sreg
@@ -292,7 +293,7 @@ def try_out(seed: int, runs: int = 4) -> int:
     return int(flags.dead.any()) + sum(map(bool, flags.pbr))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60, 20), deadline=None)
 @given(st.integers(0, 10**9))
 def test_no_lane_reads_what_was_released(seed: int) -> None:
     try_out(seed)

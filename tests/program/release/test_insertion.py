@@ -26,6 +26,7 @@ from warpbank.program.trace.schema import DYNAMIC, Trace
 SEEDS = range(24)
 
 
+@pytest.mark.quick("[c-r]*")
 @pytest.mark.parametrize("name", workloads.names())
 def test_no_lane_of_a_kernel_reads_what_was_released(name: str) -> None:
     job = workloads.get(name).job("tiny")
@@ -34,6 +35,7 @@ def test_no_lane_of_a_kernel_reads_what_was_released(name: str) -> None:
     assert freed
 
 
+@pytest.mark.quick("[4-8]")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_lane_of_a_random_program_reads_what_was_released(seed: int) -> None:
     for registers in (16, 255):
@@ -76,6 +78,7 @@ def one_instruction_early(_: dict[str, Kernel], release: Release) -> Release:
     return replace(release, dead=np.roll(release.dead, -1))
 
 
+@pytest.mark.long
 def test_mutants_released_too_early() -> None:
     assert not caught()
     assert caught(at_the_branch)

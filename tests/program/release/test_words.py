@@ -81,6 +81,7 @@ def test_a_pbr_holds_as_many_registers_as_fit(registers: int, width: int, each: 
     assert second.text == f"PBR {', '.join(f'R{r}' for r in range(each, 11))}"
 
 
+@pytest.mark.quick("False-[a-r]*")
 @pytest.mark.parametrize("name", workloads.names())
 @pytest.mark.parametrize("empty", [False, True])
 def test_a_decoder_finds_the_flags_again(name: str, empty: bool) -> None:

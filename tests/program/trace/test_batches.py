@@ -27,6 +27,7 @@ def _rows(trace: Trace) -> list[bytes]:
     ]
 
 
+@pytest.mark.quick("300-*")
 @pytest.mark.parametrize("scheme", ["ltrf", "ltrf-strand", "renaming", "ltrf+renaming"])
 @pytest.mark.parametrize("rows", [1, 300, 1 << 19])
 def test_batches_are_seams_that_nobody_sees(scheme: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,6 +91,7 @@ def _interrupted(experiment: exp.Experiment, path: Path, most: int) -> Result:
     return report.result
 
 
+@pytest.mark.quick("baseline", "malekeh")
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_run_that_is_killed_three_times(scheme: str, tmp_path: Path) -> None:
     experiment = _experiment(scheme)

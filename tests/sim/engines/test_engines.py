@@ -74,6 +74,7 @@ def test_a_trace_without_launches(rtl: RtlEngine) -> None:
     assert rtl.run(none, TINY, BASELINE).cycles == 0
 
 
+@pytest.mark.quick(".vcd")
 @pytest.mark.parametrize("suffix", [".vcd", ".fst"])
 def test_waves_of_pysim(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"waves{suffix}"
@@ -112,6 +113,7 @@ def test_wave_errors(tmp_path: Path) -> None:
         PysimEngine().run(short(), TINY, BASELINE, waves=Waves(tmp_path / "no" / "waves.vcd"))
 
 
+@pytest.mark.quick("pysim")
 def test_a_deadlock_is_explained(rtl: RtlEngine) -> None:
     """One warp of two waits at a barrier that expects three arrivals."""
     trace = TraceBuilder().launch([[barrier(0, warps=3), alu(1)], [alu(2)]]).build()

@@ -148,6 +148,7 @@ def test_banks(broken: type[Banks], monkeypatch: pytest.MonkeyPatch) -> None:
     caught(PysimEngine(), small_trace())
 
 
+@pytest.mark.quick("pysim")
 def test_war(engine: RtlEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warpbank.hdl.sub_core, "Scoreboard", NoWar)
     found = caught(engine, war_trace())
@@ -165,6 +166,7 @@ def test_both_engines_name_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found[0].lane in (1, 2)
 
 
+@pytest.mark.long
 def test_the_sound_machine_passes() -> None:
     for trace in (small_trace(), war_trace()):
         assert PysimEngine().run(trace, MACHINE, BASELINE).operand_mismatches == 0

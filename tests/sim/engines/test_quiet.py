@@ -115,6 +115,7 @@ def _without(kind: str) -> Any:
     return lies
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["$dff", pytest.param("$dffe", marks=pytest.mark.long)])
 def test_a_netlist_that_lies_is_caught(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sub-core that is not evaluated though it would change comes behind golden."""

@@ -50,6 +50,7 @@ def _whole(scheme: str, every: int) -> tuple[Result, list[Record], list[tuple[in
     return result, events, states
 
 
+@pytest.mark.quick("malekeh+gscalar+renaming", "baseline", "bow-wr")
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_restored_machine_goes_on(scheme: str) -> None:
     chosen = random.Random(f"states of {scheme}")

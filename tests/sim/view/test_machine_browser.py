@@ -63,6 +63,7 @@ def wait(page: Any, condition: str) -> None:
     raise AssertionError(f"never: {condition}")
 
 
+@pytest.mark.quick("baseline")
 @pytest.mark.parametrize("scheme", ["baseline", "bow-wr", "malekeh", "ltrf", "gscalar", "renaming", "rfc"])
 def test_forwards_and_backwards(scheme: str, browser: Any, tmp_path: Path) -> None:
     """A cycle looks as it did, whichever way it was come to; nothing is said or asked for; all is drawn."""

@@ -105,6 +105,7 @@ def made(here: Here) -> Exploration:
     return explore(KERNELS, **HOW)
 
 
+@pytest.mark.long
 def test_a_killed_exploration_goes_on_where_it_was(made: Exploration, here: Here) -> None:
     there, done = made.there
     assert 24 <= there < done
@@ -113,6 +114,7 @@ def test_a_killed_exploration_goes_on_where_it_was(made: Exploration, here: Here
     assert again.to_dict() == made.to_dict()
 
 
+@pytest.mark.long
 def test_equal_seeds_give_equal_fronts_without_what_is_kept(
     made: Exploration, here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -123,6 +123,7 @@ def test_the_sampler_asks_for_new_legal_points() -> None:
         assert SPACE.setting(point).config  # a machine that can be
 
 
+@pytest.mark.long
 def test_equal_seeds_ask_for_equal_points() -> None:
     assert told(3) == told(3)
     assert told(3) != told(4)

@@ -317,6 +317,7 @@ def _killed_and_not(folder: Path, latencies: int, seed: int) -> None:
     assert whole.equals(shared, check_metadata=True)
 
 
+@pytest.mark.long
 def test_a_killed_sweep_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Thirty runs, killed once; the same without a cluster and a cache of its own."""
     description = _latencies(tmp_path, 15)

@@ -42,6 +42,7 @@ def cycles_of_golden(kernel: str, scheme: str) -> int:
     return golden(alone, config, chosen).cycles
 
 
+@pytest.mark.quick("bfs-gscalar")
 @pytest.mark.parametrize(
     ("kernel", "scheme"),
     [
@@ -85,6 +86,7 @@ def broken(image: Image, where: str) -> Image:
     return replace(image, checks=image.checks + 1)  # a store went missing
 
 
+@pytest.mark.quick("store")
 @pytest.mark.parametrize("where", ["value", "operand", "store"])
 def test_mistakes_are_caught(where: str) -> None:
     image = fpga.build("bfs", BASELINE)
@@ -92,6 +94,7 @@ def test_mistakes_are_caught(where: str) -> None:
     assert not outcome.passed
 
 
+@pytest.mark.long
 def test_the_serial_line() -> None:
     """What a terminal shows, at four clock cycles a bit."""
     image = fpga.build("bfs", BASELINE)
