@@ -52,6 +52,7 @@ def test_the_site_builds(site: Path) -> None:
     assert {path.stem for path in (site / "machines").glob("*.html")} == set(EXAMPLES)
 
 
+@pytest.mark.long
 def test_diagrams_are_drawn_and_ask_for_nothing(site: Path, browser: Any) -> None:
     """Every page with a diagram, in a browser without a network: as many drawings as the source has blocks,
     none empty, none raw, and no request but for files of the site."""

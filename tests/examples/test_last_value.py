@@ -64,7 +64,7 @@ def test_every_operand_is_right(seed: int, example: ModuleType) -> None:
     assert result.operands_checked == base.operands_checked
 
 
-@pytest.mark.quick("0")
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(2))
 def test_golden_and_rtl_are_equal(seed: int, example: ModuleType) -> None:
     outcome = _lockstep(seed)

@@ -148,6 +148,7 @@ def caught(more: int = 0) -> bool:
     return False
 
 
+@pytest.mark.long
 def test_mutant_one_uop_too_far() -> None:
     assert not caught()
     assert caught(more=1)

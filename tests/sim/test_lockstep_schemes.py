@@ -62,6 +62,7 @@ def test_every_event_of_every_cycle(scheme: str, overrides: tuple[str, ...]) -> 
     assert outcome.result.counters["boc.forwards"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "active", [2, *(pytest.param(active, marks=pytest.mark.long) for active in (1, 3, 8, 20))]
 )

@@ -19,6 +19,7 @@ KERNELS = ("vectoradd", "hotspot")
 WAITING = "warpbank.studies.waiting:Waiting"
 
 
+@pytest.mark.long
 def test_two_kernels() -> None:
     """Every figure has a row for every kernel, and rows hold what the counters say."""
     made = reproduce(PAPERS["malekeh"], KERNELS, "tiny", experiments=False)

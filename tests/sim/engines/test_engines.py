@@ -74,7 +74,7 @@ def test_a_trace_without_launches(rtl: RtlEngine) -> None:
     assert rtl.run(none, TINY, BASELINE).cycles == 0
 
 
-@pytest.mark.quick(".vcd")
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", [".vcd", ".fst"])
 def test_waves_of_pysim(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"waves{suffix}"
