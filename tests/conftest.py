@@ -25,7 +25,7 @@ __all__ = ["browser"]
 # and prints how to repeat a failure.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("explore", deadline=None, print_blob=True, max_examples=500)
-# What mutants are judged by (tests.mutate): every example, in every run alike.
+# The profile under which tests judge mutants (tests.mutate) draws all examples, equal ones in every run.
 settings.register_profile("thorough", derandomize=True, deadline=None, print_blob=True)
 # What a slice of the long suite draws (tests.slices): as many examples, other ones for each seed.
 settings.register_profile("fresh", deadline=None, print_blob=True)

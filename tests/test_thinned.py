@@ -19,7 +19,9 @@ class Case:
         self.marks: list[str] = []
 
     def get_closest_marker(self, name: str) -> pytest.Mark | None:
-        return self.quick if name == "quick" else None
+        if name == "quick":
+            return self.quick
+        return getattr(pytest.mark, name).mark if name in self.marks else None
 
     def add_marker(self, marker: pytest.MarkDecorator) -> None:
         self.marks.append(marker.name)
@@ -28,7 +30,7 @@ class Case:
 def marked(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
     """Ids of the cases that are long, and what `mark_long` complains of."""
     said = thinned.mark_long(cases)
-    return [case.nodeid for case in cases if case.marks == ["long"]], said
+    return [case.nodeid for case in cases if "long" in case.marks], said
 
 
 def test_what_is_not_named_is_long() -> None:
@@ -38,6 +40,14 @@ def test_what_is_not_named_is_long() -> None:
 
 def test_an_empty_id_is_a_case() -> None:
     assert marked([Case("a.py::test_f[]", ""), Case("a.py::test_f[+x]", "")]) == (["a.py::test_f[+x]"], [])
+
+
+def test_what_was_long_before_is_not_thinned() -> None:
+    short, long = Case("a.py::test_f[x]", "y"), Case("a.py::test_f[z]", "y")
+    long.marks.append("long")
+    thinned.mark_long([short, long])
+    assert "thinned" in short.marks
+    assert "thinned" not in long.marks
 
 
 def test_tests_without_the_mark_stay() -> None:

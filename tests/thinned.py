@@ -15,7 +15,7 @@ import pytest
 from hypothesis import settings
 
 #: Options of pytest that add what was taken out of the default suite's tests: their other cases and examples.
-WHOLE = ("-m", "(quick or not long) and not hardware and not benchmark", "--hypothesis-profile=thorough")
+WHOLE = ("-m", "(thinned or not long) and not hardware and not benchmark", "--hypothesis-profile=thorough")
 #: Profile of hypothesis that the default suite runs under (tests/conftest.py).
 REPEATABLE = "repeatable"
 
@@ -33,6 +33,8 @@ class Collected(Protocol):
 
 def mark_long(items: Sequence[Collected]) -> list[str]:
     """Mark as `long` the cases that `pytest.mark.quick` of their test does not name.
+
+    Those that nothing else makes long are marked `thinned`, too: they take seconds, and judge mutants.
 
     Parameters
     ----------
@@ -53,6 +55,8 @@ def mark_long(items: Sequence[Collected]) -> list[str]:
         quick[test] = mark.args
         cases[test].append(case)
         if not any(fnmatchcase(case, pattern) for pattern in mark.args):
+            if item.get_closest_marker("long") is None:
+                item.add_marker(pytest.mark.thinned)
             item.add_marker(pytest.mark.long)
     return [
         f"{test}: no case is {pattern!r}, which its mark `quick` names"

@@ -26,7 +26,7 @@ TINY, BASELINE = preset("tiny"), parse_scheme("baseline")
 #: A machine on which the waiting time changes soon.
 SOON = with_overrides(TINY, ["sub_core.collector.sthld_interval=16"])
 #: Units of the default suite: a few seconds each in Icarus.
-QUICK = ("address_allocation", "compressor_half", "decompressor", "gto", "lfsr", "sm")
+QUICK = ("compressor_half", "gto", "lfsr")
 
 needs_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs iverilog")
 
@@ -53,7 +53,6 @@ def ran(where: Path, *options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.quick("lfsr", "gto", "compressor_half")
 @needs_icarus
 @pytest.mark.parametrize(
     "unit", [pytest.param(unit, marks=[] if unit in QUICK else [pytest.mark.long]) for unit in BENCHES]

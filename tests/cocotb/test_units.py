@@ -112,7 +112,7 @@ def bench(unit: str, machine: str, seed: int, work: Path, mutate: Callable[[str]
 
 #: Benches of the default suite. Each is a Verilator build of its own, so the others wait for
 #: `pytest -m long tests/cocotb`.
-QUICK = ("arbiter", "gto")
+QUICK = ("gto",)
 
 
 def some(units: list[str]) -> list[ParameterSet]:
@@ -120,7 +120,6 @@ def some(units: list[str]) -> list[ParameterSet]:
     return [pytest.param(unit, marks=[] if unit in QUICK else [pytest.mark.long]) for unit in units]
 
 
-@pytest.mark.quick("gto")
 @pytest.mark.parametrize("unit", some([*BY_MACHINE, *BY_OWN, *BY_CONFIG, *BY_LANES]))
 def test_equals_golden(unit: str, tmp_path: Path) -> None:
     assert bench(unit, "tiny", 1, tmp_path) == ""
