@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import tempfile
 from ctypes import POINTER, byref, c_char_p, c_uint32, c_uint64, c_void_p
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ class VerilatorEngine(RtlEngine):
     ) -> Session:
         if waves is not None:
             waves_.need(waves)
-        build = Build(self._build.fast, waves is not None, self._build.variant)
+        build = replace(self._build, waves=waves is not None)
         path = library(config, scheme, build, on_build=on_build)
         return VerilatorSession(
             path, trace, config, events=events, check_operands=check_operands, waves=waves

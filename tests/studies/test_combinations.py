@@ -78,7 +78,6 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         return outcomes
 
     monkeypatch.setattr(combined, "execute", here)
-    monkeypatch.setattr(combined, "run_lockstep", lambda experiment, engine: run(experiment.scheme.name))
     monkeypatch.setattr(combined, "lockstep", lambda trace, config, scheme, engine: run(scheme.name))
     monkeypatch.setattr(combined.store, "folder", lambda: tmp_path)
     return calls

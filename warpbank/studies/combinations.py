@@ -8,15 +8,16 @@ from itertools import product
 from typing import Any
 
 from warpbank.arch.config import config_hash
-from warpbank.arch.schemes import BASELINE, SCHEMES, Row, parse_scheme
+from warpbank.arch.parameters import SmConfig
+from warpbank.arch.schemes import BASELINE, SCHEMES, Row, Scheme, parse_scheme
 from warpbank.program import runner
 from warpbank.program.errors import WarpbankError
 from warpbank.program.random_programs.hinted import RandomProgram
+from warpbank.program.trace.schema import Trace
 from warpbank.sim import experiment as exp
 from warpbank.sim import extensions
 from warpbank.sim.engines import rtl_engine
-from warpbank.sim.lockstep import Outcome as Lockstep
-from warpbank.sim.lockstep import lockstep, run_lockstep
+from warpbank.sim.lockstep import lockstep
 from warpbank.sim.runs import Outcome, execute, store
 from warpbank.sim.runs.execute import Progress
 
@@ -172,8 +173,8 @@ class LockstepRun:
 
     def compute(self) -> dict[str, Any]:
         """Result: cycles, and seconds that building and running took."""
-        program = RandomProgram.parse(self.kernel)
-        outcome = self._on_kernel() if program is None else self._on_random(program)
+        trace, config, scheme = self.prepared()
+        outcome = lockstep(trace, config, scheme, rtl_engine(self.engine, fast=False))
         if outcome.divergence is not None:
             raise WarpbankError(outcome.divergence.reason)
         return {
@@ -181,24 +182,19 @@ class LockstepRun:
             "seconds": round(outcome.seconds["build"] + outcome.seconds["run"], 1),
         }
 
-    def _on_random(self, program: RandomProgram) -> Lockstep:
-        config = exp.find_config(self.preset, None, list(self.overrides))
-        scheme = exp.find_scheme(self.scheme)
-        return lockstep(program.trace(scheme, config), config, scheme, rtl_engine(self.engine, fast=False))
-
-    def _on_kernel(self) -> Lockstep:
+    def prepared(self) -> tuple[Trace, SmConfig, Scheme]:
+        """Trace, with the scheme's hints, machine and scheme."""
+        program = RandomProgram.parse(self.kernel)
+        if program is not None:
+            config = exp.find_config(self.preset, None, list(self.overrides))
+            scheme = exp.find_scheme(self.scheme)
+            return program.trace(scheme, config), config, scheme
+        limit = runner.Options().max_instructions
         experiment = exp.find(
-            self.kernel,
-            "tiny",
-            None,
-            self.preset,
-            None,
-            self.scheme,
-            list(self.overrides),
-            None,
-            runner.Options().max_instructions,
+            self.kernel, "tiny", None, self.preset, None, self.scheme, list(self.overrides), None, limit
         )
-        return run_lockstep(experiment, rtl_engine(self.engine, fast=False))
+        trace = runner.trace_job(experiment.job, exp.compile_options(experiment))
+        return exp.hinted(experiment, trace), experiment.config, experiment.scheme
 
 
 def check(
