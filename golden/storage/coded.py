@@ -181,8 +181,10 @@ class Coded(Storage):
         return taken
 
     def poison(self, bank: int, row: int) -> None:
-        """The row reads as `POISON`; its note stays."""
-        self._banks.poison(bank, row)
+        """The row reads as `POISON`; its note stays. A value evicted in the cycle of the release comes to the
+        arrays after it, and stays."""
+        if (bank, row) not in self._before:
+            self._banks.poison(bank, row)
 
     def poisoned(self, value: Value) -> Value:
         """Poisoned value of a cache: it stays as it is, as in hardware: collectors merge what they evict with

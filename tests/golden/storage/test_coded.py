@@ -16,11 +16,15 @@ from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import MOVE, Scalar, Unit
 from warpbank.golden.execute.scalar import ScalarLanes
+from warpbank.golden.probe import Probe
 from warpbank.golden.result import Result
 from warpbank.golden.sm import OperandMismatch, Sm, simulate
+from warpbank.golden.storage.bdi_banks import bdi
 from warpbank.golden.storage.decompress_moves import DecompressMoves
+from warpbank.golden.storage.gscalar import gscalar
 from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
+from warpbank.golden.values import POISON
 from warpbank.program import hint_passes
 from warpbank.program.hints import Hints
 from warpbank.program.random_programs.similar import similar_trace
@@ -286,3 +290,18 @@ def test_mutants_are_caught(scheme: str, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("scheme", ["rfc+gscalar", "sw-rfc+bdi"])
 def test_caches_that_results_are_written_into_join_them(scheme: str) -> None:
     assert not mismatches(scheme)
+
+
+@pytest.mark.parametrize("storage", [gscalar, bdi])
+def test_a_value_evicted_in_the_cycle_of_the_release_comes_after_it(storage: Any) -> None:
+    """It is compressed first. One that was evicted a cycle before the release is poisoned."""
+    probe, value = Probe(0, None), np.array([7, 7, 7, 9], np.uint32)
+    unit = storage(preset("tiny"), probe)
+    for row, cycles in ((3, 1), (4, 2)):
+        unit.write_back(0, row, 0, 5, value, True)
+        for _ in range(cycles):
+            unit.step()
+            probe.cycle += 1
+        unit.poison(0, row)
+    assert (unit.content(0, 3)[0] == value).all()
+    assert (unit.content(0, 4)[0] == POISON).all()
