@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from warpbank.arch.events import Cause
@@ -52,21 +53,21 @@ class ScalarArbiter(Arbiter):
     ----------
     banks : number of banks without it.
     width : bits of a bank's number.
-    rows : says which registers are in the scalar bank.
+    holds : says whether a register, by bank and row, is in the scalar bank.
     probe : also receives `scalar_grant` and `scalar_conflict`.
     """
 
-    def __init__(self, banks: int, width: int, rows: ScalarRf, probe: Probe) -> None:
+    def __init__(self, banks: int, width: int, holds: Callable[[int, int], bool], probe: Probe) -> None:
         super().__init__(banks + 1, probe)
         self._scalar_grant, self._scalar_conflict = (
             probe.ports["scalar_grant"],
             probe.ports["scalar_conflict"],
         )
-        self._scalar, self._width, self._rows = banks, width, rows
+        self._scalar, self._width, self._holds = banks, width, holds
 
     def request(self, bank: int, row: int, collector: int, slot: int, tag: int = 0) -> None:
         """Queue a read, at the scalar bank if that has the register."""
-        if self._rows.holds(bank, row):
+        if self._holds(bank, row):
             super().request(self._scalar, row << self._width | bank, collector, slot, tag)
         else:
             super().request(bank, row, collector, slot, tag)
@@ -116,11 +117,20 @@ class ScalarFile(Storage):
         self._pointer = 0
         self._accessed = 0  # banks that are written by their stages in this cycle, and the scalar bank
         self._kept: list[tuple[int, int]] = []
+        self._held: dict[tuple[int, int], bool] = {}  # where what was written last was before
+        self._held_cycle = 0
         self._scalar = ScalarLanes(config, 1, rows.executes, probe)
 
     def arbiter(self, probe: Probe) -> Arbiter:
         """A queue per bank, and one for the scalar bank."""
-        return ScalarArbiter(self._banks, self._width, self._rows, probe)
+        return ScalarArbiter(self._banks, self._width, self._holds, probe)
+
+    def _holds(self, bank: int, row: int) -> bool:
+        """Whether the scalar bank had a register before the writes of this cycle. That matters to an operand
+        without a home alone: it is asked for in a row that may be anybody's."""
+        if self._held and self._held_cycle == self._probe.cycle and (bank, row) in self._held:
+            return self._held[bank, row]
+        return self._rows.holds(bank, row)
 
     # --- Reads.
 
@@ -155,6 +165,8 @@ class ScalarFile(Storage):
             if result is not None and result.metadata.full
         )
         held = self._accessed = 0
+        self._held.clear()
+        self._held_cycle = self._probe.cycle
         if asking:
             first = first_from(asking, self._pointer)
             self._pointer = (first + 1) % self._banks
@@ -173,6 +185,7 @@ class ScalarFile(Storage):
     def _write(self, bank: int, result: Compared) -> None:
         """Write a value that was compared."""
         scalar = result.metadata.full
+        self._held[bank, result.row] = self._rows.holds(bank, result.row)
         if scalar:
             self._rows.write_scalar(bank, result.row, result.metadata.base[0])
             self._probe.emit("scalar_write", result.row << self._width | bank)

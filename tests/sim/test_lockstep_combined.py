@@ -118,6 +118,15 @@ def test_mutants_of_a_cache_over_compressing_banks(
     assert lockstep(parsed.trace(chosen, config), config, chosen, PysimEngine()).divergence is not None
 
 
+@pytest.mark.long
+def test_an_operand_without_a_register_beside_a_write_of_its_row() -> None:
+    """It is looked for in the scalar bank in the cycle in which a result of that row leaves its stage."""
+    config, chosen = preset("tiny"), parse_scheme("malekeh+renaming+scalar-rf")
+    program = RandomProgram("divergent", 3)
+    outcome = lockstep(program.trace(chosen, config), config, chosen, PysimEngine())
+    assert outcome.divergence is None, outcome.divergence.reason
+
+
 @pytest.mark.quick("bow-w*", "ltrf+malekeh*", "sw-rfc+*", "ltrf-plus+*half*")
 @pytest.mark.parametrize("scheme", LEGAL)
 def test_operands_are_right(scheme: str) -> None:

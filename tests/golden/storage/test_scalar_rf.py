@@ -14,8 +14,9 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.counters import count
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Scalar, Unit
+from warpbank.golden.probe import Probe
 from warpbank.golden.sm import OperandMismatch, simulate
-from warpbank.golden.storage.scalar_file import ScalarFile
+from warpbank.golden.storage.scalar_file import ScalarFile, scalar_file
 from warpbank.golden.storage.scalar_rf import ScalarRf
 from warpbank.program.hints import Hints
 from warpbank.program.random_programs.similar import similar_trace
@@ -143,3 +144,32 @@ def test_what_it_cannot_be_built_with() -> None:
         ValueError, match="cannot work: registers between a register file cache and its banks"
     ):
         parse_scheme("ltrf+scalar-rf")
+
+
+def test_an_operand_is_looked_up_before_the_writes_of_its_cycle() -> None:
+    """A register moves from the scalar bank to its own in cycle 1: who asks in that cycle finds it where it
+    was, who asks in the next one does not, even if the storage had nothing to do in between."""
+    records: list[tuple[int, str, tuple[int, ...]]] = []
+    probe = Probe(0, lambda event: records.append((event[0], event[2], event[3])))
+    config = preset("tiny")
+    unit = scalar_file(config, probe)
+    arbiter = unit.arbiter(probe)
+    unit.put(
+        0,
+        0,
+        ALL & config.lane_mask,
+        np.full(config.lanes, 5, np.uint32),
+        unit.encode(np.full(config.lanes, 5, np.uint32), True),
+    )
+    unit.write_back(0, 0, 0, 0, np.arange(config.lanes, dtype=np.uint32), True)
+    unit.step()
+    for cycle in (1, 2):
+        probe.cycle = cycle
+        if unit.busy:
+            unit.begin()
+            unit.step()
+        arbiter.request(0, 0, cycle, 0)
+    probe.cycle = 3
+    arbiter.step(0, 0, 0)
+    grants = [(name, values) for cycle, name, values in records if cycle == 3]
+    assert grants == [("grant", (0, 0, 2, 0)), ("scalar_grant", (0, 1, 0))]
