@@ -37,6 +37,7 @@ from warpbank.sim.engines.late_clock import LateClock
 from warpbank.sim.engines.model import CORE, TOP, Build
 from warpbank.sim.engines.verilator import VerilatorEngine
 from warpbank.sim.lockstep import lockstep
+from warpbank.sim.output import write_text
 from warpbank.sim.runs import store
 from warpbank.studies.combinations import PROGRAMS, SOURCES, LockstepRun, combinations
 from warpbank.synth import netlist
@@ -101,7 +102,7 @@ def _prepared(scheme: str, program: str) -> tuple[Trace, SmConfig, Scheme]:
 
 
 def look(scheme: str, entry: Entry, sources: str) -> Entry:
-    """What of an entry still holds: the circuit of today, and the programs that need not be run again."""
+    """Entry of a scheme with the circuit of today, and those of its programs that need not be run again."""
     if entry.sources == sources:
         return entry
     today = circuit(scheme)
@@ -147,9 +148,7 @@ def write(path: Path, entries: dict[str, Entry]) -> None:
         for scheme in schemes()
         if scheme in entries and entries[scheme].circuit
     }
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(kept, indent=0) + "\n")
-    part.replace(path)
+    write_text(path, json.dumps(kept, indent=0) + "\n")
 
 
 def schemes() -> list[str]:
