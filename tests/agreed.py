@@ -17,11 +17,12 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import re
 import sys
 import time
+from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,22 +33,19 @@ from warpbank.arch.schemes import Scheme
 from warpbank.golden.sm import simulate
 from warpbank.program.trace.schema import Trace
 from warpbank.sim import experiment as exp
+from warpbank.sim.engines import model
 from warpbank.sim.engines.design import parts
-from warpbank.sim.engines.late_clock import LateClock
-from warpbank.sim.engines.model import CORE, TOP, Build
+from warpbank.sim.engines.model import Build
 from warpbank.sim.engines.verilator import VerilatorEngine
 from warpbank.sim.lockstep import lockstep
 from warpbank.sim.output import write_text
 from warpbank.sim.runs import store
 from warpbank.studies.combinations import PROGRAMS, SOURCES, LockstepRun, combinations
-from warpbank.synth import netlist
 
 #: What was seen so far.
 RECORDED = Path(__file__).with_name("agreed.json")
 #: The machine of every run.
 MACHINE = "tiny"
-#: A line of RTLIL that says which line of our sources made something.
-_PLACE = re.compile(r'^ *attribute \\src "[^\n]*\n', re.MULTILINE)
 
 
 class _Unoptimized(Build):
@@ -79,12 +77,25 @@ def _short(digest: Any) -> str:
     return str(digest.hexdigest()[:16])
 
 
+def _machine(scheme: str) -> tuple[SmConfig, Scheme]:
+    found = exp.find_scheme(scheme)
+    return found.machine(preset(MACHINE)), found
+
+
 def circuit(scheme: str) -> str:
     """Hash of the circuit of a scheme: the RTLIL of the units that the sub-cores share and of a sub-core."""
-    found = exp.find_scheme(scheme)
-    shared, core = parts(found.machine(preset(MACHINE)), found)
-    texts = (netlist.to_rtlil(LateClock(shared.component), TOP), netlist.to_rtlil(core.component, CORE))
-    return _short(hashlib.sha256("".join(_PLACE.sub("", text) for text in texts).encode()))
+    return model.circuit_of(model.netlists(*parts(*_machine(scheme))))
+
+
+@cache
+def hardware(scheme: str) -> str:
+    """Key of the model of a scheme: schemes that differ in what the compiler does alone share one."""
+    return model.key(*_machine(scheme), _Unoptimized())
+
+
+def built(scheme: str) -> str:
+    """Hash of the circuit of a scheme whose model is built, if it is not yet, and kept."""
+    return (model.library(*_machine(scheme), _Unoptimized()).parent / model.CIRCUIT).read_text()
 
 
 def behaviour(trace: Trace, config: SmConfig, scheme: Scheme) -> str:
@@ -122,7 +133,10 @@ def missing(entry: Entry) -> list[str]:
 def check(scheme: str, entry: Entry, sources: str) -> tuple[Entry, list[str]]:
     """Run what is missing of an entry in lockstep. Returns the entry with what was equal, and what was not:
     a line a program."""
-    entry = look(scheme, entry, sources)
+    if entry.programs:
+        entry = look(scheme, entry, sources)
+    else:  # a model is needed in any case, and knows its circuit
+        entry = Entry(built(scheme), {}, sources)
     engine, wrong = VerilatorEngine(_Unoptimized()), []
     for program in missing(entry):
         task = _prepared(scheme, program)
@@ -160,12 +174,12 @@ def run(path: Path, wanted: list[str], seconds: float, workers: int) -> list[str
     """Check schemes until the time is over, and write what was found after each. Returns what differs."""
     entries, wrong, started = read(path), [], time.monotonic()
     sources = store.code_digest(*SOURCES)
-    waiting = [scheme for scheme in wanted if not _valid(entries.get(scheme), sources)]
+    waiting = _beside(scheme for scheme in wanted if not _valid(entries.get(scheme), sources))
     busy: dict[Future[tuple[Entry, list[str]]], str] = {}
     with ProcessPoolExecutor(workers) as pool:
         while busy or waiting:
             while waiting and len(busy) < workers and time.monotonic() - started < seconds:
-                scheme = waiting.pop(0)
+                scheme = waiting.pop(_next(waiting, [hardware(each) for each in busy.values()]))
                 busy[pool.submit(check, scheme, entries.get(scheme, Entry()), sources)] = scheme
             if not busy:
                 break
@@ -176,6 +190,19 @@ def run(path: Path, wanted: list[str], seconds: float, workers: int) -> list[str
                 write(path, entries)
                 sys.stderr.write(f"{scheme}: {'; '.join(found) or 'equal'}, {len(waiting)} waiting\n")
     return wrong
+
+
+def _beside(schemes: Iterable[str]) -> list[str]:
+    """Schemes in order, but those that share a model one behind the other: the cache has a limit."""
+    groups: dict[str, list[str]] = {}
+    for scheme in schemes:
+        groups.setdefault(hardware(scheme), []).append(scheme)
+    return [scheme for group in groups.values() for scheme in group]
+
+
+def _next(waiting: list[str], models: list[str]) -> int:
+    """Place of the first scheme whose model nobody builds now; 0 if there is none."""
+    return next((place for place, scheme in enumerate(waiting) if hardware(scheme) not in models), 0)
 
 
 def _valid(entry: Entry | None, sources: str) -> bool:

@@ -21,7 +21,7 @@ from warpbank.arch.schemes import Scheme
 from warpbank.sim import extensions
 from warpbank.sim.engines import model_cache, toolchain
 from warpbank.sim.engines.base import OnBuild
-from warpbank.sim.engines.design import parts
+from warpbank.sim.engines.design import Design, parts
 from warpbank.sim.engines.device import header
 from warpbank.sim.engines.late_clock import LateClock
 from warpbank.sim.engines.quiet import with_activity, without_zeros
@@ -29,6 +29,8 @@ from warpbank.sim.engines.tuning import PUBLIC, operands, tuned
 from warpbank.synth import netlist, yosys
 
 TOP, CORE = "sm", "sub_core"
+#: File beside a model with the hash of its circuit.
+CIRCUIT = "circuit"
 _HARNESS = Path(__file__).parent / "harness"
 _ROOT = Path(__file__).parent.parent.parent
 #: Files and folders that make the RTL and the harness.
@@ -99,6 +101,11 @@ def library(config: SmConfig, scheme: Scheme, build: Build, *, on_build: OnBuild
     return model_cache.get(depends, make) / "model.so"
 
 
+def key(config: SmConfig, scheme: Scheme, build: Build) -> str:
+    """Key of a model in the cache, one for all schemes of one circuit. `config` as for `library`."""
+    return model_cache.key_of(_parts(config, scheme, build))
+
+
 def _parts(config: SmConfig, scheme: Scheme, build: Build) -> dict[str, object]:
     """All that a model depends on."""
     return {
@@ -157,18 +164,29 @@ def source_digest() -> str:
     return digest.hexdigest()[:24]
 
 
+def netlists(shared: Design, core: Design) -> dict[str, str]:
+    """RTLIL of the units that the sub-cores share, and of a sub-core."""
+    return {
+        TOP: netlist.to_rtlil(LateClock(shared.component), TOP),
+        CORE: netlist.to_rtlil(core.component, CORE),
+    }
+
+
+def circuit_of(sources: dict[str, str]) -> str:
+    """Hash of a circuit, from its `netlists`."""
+    return hashlib.sha256("".join(sources.values()).encode()).hexdigest()[:16]
+
+
 def _make(config: SmConfig, scheme: Scheme, build: Build, folder: Path, on_build: OnBuild | None) -> None:
     """Build the model into `folder`."""
     shared, core = parts(config, scheme)  # refuses what cannot be built before any tool starts
     work = folder / "work"
     work.mkdir()
-    sources = {
-        TOP: netlist.to_rtlil(LateClock(shared.component), TOP),
-        CORE: netlist.to_rtlil(core.component, CORE),
-    }
+    sources = netlists(shared, core)
     files = {top: _translate(top, source, build, work) for top, source in sources.items()}
     slots, places = (operands(work / CORE, config, kind) for kind in ("slots", "places"))
     (work / "device.h").write_text(header(shared, core, config, slots, places, gated=not build.waves))
+    (folder / CIRCUIT).write_text(circuit_of(sources))
     _compile(files, build, work, on_build)
     shutil.move(work / "model.so", folder / "model.so")
     shutil.rmtree(work)
