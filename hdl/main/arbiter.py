@@ -294,8 +294,9 @@ class Arbiter(wiring.Component):
             fifo.w_en.eq(request.valid & mine.any()),
             head.group.as_value().eq(fifo.r_data),
             head.waiting.eq(fifo.r_rdy),
-            head.asked.eq(Mux(request.valid, sum(mine), 0)),
         ]
+        if self._probe:
+            m.d.comb += head.asked.eq(Mux(request.valid, sum(mine), 0))
         done = Signal(core.collector.slots, name=f"done_{bank_name}")
         choice = chosen(m, head.group.slots & ~done, f"slot_{bank_name}")
         m.d.comb += [head.slot.eq(choice.index), head.row.eq(head.group.rows[choice.index])]
