@@ -171,10 +171,12 @@ def schemes() -> list[str]:
 
 
 def run(path: Path, wanted: list[str], seconds: float, workers: int) -> list[str]:
-    """Check schemes until the time is over, and write what was found after each. Returns what differs."""
+    """Check schemes until the time is over, those with programs that have not run first, and write what was
+    found after each. Returns what differs."""
     entries, wrong, started = read(path), [], time.monotonic()
     sources = store.code_digest(*SOURCES)
-    waiting = _beside(scheme for scheme in wanted if not _valid(entries.get(scheme), sources))
+    open_ = [scheme for scheme in wanted if not _valid(entries.get(scheme), sources)]
+    waiting = _beside(sorted(open_, key=lambda scheme: not missing(entries.get(scheme, Entry()))))
     busy: dict[Future[tuple[Entry, list[str]]], str] = {}
     with ProcessPoolExecutor(workers) as pool:
         while busy or waiting:
