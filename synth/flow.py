@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from warpbank.synth import memory_paths, yosys
+from warpbank.synth import memory_paths, netlist, yosys
 from warpbank.synth.liberty import Cell, Library
 
 #: Down to words: registers, arithmetic and memories are still whole. Memories keep their ports as written.
@@ -139,6 +139,7 @@ def mapped(
     unread: Sequence[str] = (),
     way: str = SMALL,
     around: Sequence[str] = (),
+    order: int = 0,
 ) -> str:
     """Technology mapping from `coarse.il` to `mapped.json` and `mapped.v` in `folder`; returns what Yosys
     printed.
@@ -154,6 +155,7 @@ def mapped(
     around : modules of `boxes` that are read within a cycle: the logic before their addresses and behind
         their data is mapped by itself, as fast as it can be, since the mapper does not see the time that such
         a memory takes. Not by `SMALL`.
+    order : seed of the order in which the mapper meets the cells of `coarse.il`; 0: as they stand there.
     """
     for name, target in (("speed", picoseconds), ("most", 1)):
         (folder / f"{name}.abc").write_text(
@@ -165,7 +167,11 @@ def mapped(
     passes = [
         f"read_liberty -overwrite -setattr liberty_cell -lib -ignore_miss_func {path}" for path in tools.files
     ]
-    passes += ["read_rtlil coarse.il", *_kept(unread), *_boxed(boxes), *_fine(top, way in (QUICK, BARE))]
+    start = "coarse.il"
+    if order:
+        start = "ordered.il"
+        (folder / start).write_text(netlist.shuffled((folder / "coarse.il").read_text(), order))
+    passes += [f"read_rtlil {start}", *_kept(unread), *_boxed(boxes), *_fine(top, way in (QUICK, BARE))]
     passes += [f"clockgate {tools.liberty} -min_net_size {GATED}"] * gates
     if read == INVERTED:
         (folder / "inverted.v").write_text(_inverted(flop))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import re
 import tempfile
 import warnings
@@ -38,6 +39,10 @@ _NOTHING = re.compile(
     r"|^ *cell \$mux \S+\n *parameter \\WIDTH 0\n(?: *connect [^\n]*\n)* *end\n\n?",
     re.MULTILINE,
 )
+
+#: A module of RTLIL, and a cell of one with its attributes.
+_MODULE = re.compile(r"^module [^\n]*\n.*?^end\n", re.MULTILINE | re.DOTALL)
+_CELL = re.compile(r"(?:^  attribute [^\n]*\n)*^  cell [^\n]*\n(?:^    [^\n]*\n)*^  end\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -120,6 +125,20 @@ def to_verilog(source: str, passes: list[str]) -> str:
 def changed(source: str, passes: list[str]) -> str:
     """RTLIL text after some passes. Raises YosysError."""
     return _through(source, passes, "write_rtlil")
+
+
+def shuffled(source: str, seed: int) -> str:
+    """RTLIL text with the cells of each module listed in another order, which a seed gives. The circuit is
+    what it was."""
+    order = random.Random(seed)
+
+    def module(found: re.Match[str]) -> str:
+        text = found.group()
+        cells = _CELL.findall(text)
+        order.shuffle(cells)
+        return _CELL.sub("", text).removesuffix("end\n") + "".join(cells) + "end\n"
+
+    return _MODULE.sub(module, source)
 
 
 def simulation(top: str, *, flat: bool) -> list[str]:

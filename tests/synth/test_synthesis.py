@@ -18,9 +18,10 @@ from tests.hdl.bench import MACHINES
 from tests.synth import library
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
-from warpbank.synth import flow, mapped, memories, netlist, pdk, timing
+from warpbank.synth import flow, mapped, memories, netlist, pdk, synthesis, timing, yosys
 from warpbank.synth.mapped import NetlistError
 from warpbank.synth.synthesis import EFFORTS, synthesize
+from warpbank.synth.units import make
 
 TINY = preset("tiny")
 BASELINE = parse_scheme("baseline")
@@ -136,6 +137,44 @@ def test_little_effort_maps_once(cells: Path) -> None:
         synthesize("gto", TINY, BASELINE, [cells], clock=0.3, effort=effort, on_step=steps.append)
     again = {effort: sum("again" in step for step in steps) for effort, steps in said.items()}
     assert again["full"] > again["quick"] == 0
+
+
+def test_cells_in_another_order_are_the_circuit(tmp_path: Path) -> None:
+    """Each cell stands there once, in another order that the seed alone gives, and a solver finds the two
+    circuits equal."""
+    source = netlist.to_rtlil(make("gto", TINY, BASELINE), "gto")
+    other = netlist.shuffled(source, 1)
+    assert other != source
+    assert sorted(other.splitlines()) == sorted(source.splitlines())
+    assert netlist.shuffled(source, 1) == other != netlist.shuffled(source, 2)
+    (tmp_path / "gold.il").write_text(source.replace("\\gto", "\\gold"))
+    (tmp_path / "gate.il").write_text(other.replace("\\gto", "\\gate"))
+    reads = ["read_rtlil gold.il", "read_rtlil gate.il", "proc", "flatten gold gate", "opt_clean"]
+    proof = ["equiv_make gold gate both", "prep -flatten -top both", "equiv_simple", "equiv_status -assert"]
+    yosys.run([*reads, *proof], tmp_path)
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_what_is_a_little_late_is_mapped_in_other_orders(
+    effort: str, cells: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first order that meets the clock ends the search, and the fastest netlist is taken."""
+
+    def delay(clock: float, spread: float) -> tuple[float, int]:
+        monkeypatch.setattr(synthesis, "_SPREAD", spread)
+        said: list[str] = []
+        path = synthesize(
+            "gto", TINY, BASELINE, [cells], effort=effort, clock=clock, on_step=said.append
+        ).path
+        assert path is not None
+        return path.delay, said.count("mapping again, cells in another order")
+
+    late, none = delay(0.3, 0)
+    assert none == 0
+    found, all_orders = delay(0.3, 100)
+    assert all_orders == 4
+    assert found <= late
+    assert delay(late + 0.1, 100)[1] == 0
 
 
 @pytest.mark.parametrize("effort", EFFORTS)
