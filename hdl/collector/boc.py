@@ -16,6 +16,7 @@ from warpbank.arch.parameters import BOC_READS, SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES, MOVE
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.collector.boc_dispatch import STEPS, Uops, dispatch
+from warpbank.hdl.collector.boc_events import BocEvents
 from warpbank.hdl.collector.boc_results import Bus, claim, write_back
 from warpbank.hdl.collector.boc_values import Late, Values
 from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
@@ -36,7 +37,7 @@ from warpbank.hdl.interfaces import (
     read_stream,
 )
 from warpbank.hdl.layouts import UNITS, Collection, uop_layout
-from warpbank.hdl.probe import Events, EventsInterface, emit
+from warpbank.hdl.probe import Events
 from warpbank.hdl.round_robin import after, decode, encode, pick, soonest
 from warpbank.hdl.storage.metadata import metadata_layout
 from warpbank.hdl.typed import Record, record
@@ -47,7 +48,7 @@ INSERTED = ("sources", "source_valid", "destination", "count", "write_back", "se
 _UOP, _STATE = ("source_valid", "count", "write_back", "full"), ("valid", "dirty", "keep", "passed")
 
 
-class Boc(wiring.Component):
+class Boc(BocEvents, wiring.Component):
     """Bypassing operand collectors of a sub-core, one per warp. BOW, section IV.
 
     A collector holds up to `window` uops in collection, in program order; the next one is taken when the uop
@@ -141,7 +142,6 @@ class Boc(wiring.Component):
     ready: Signal
     idle: Signal
     sthld: Signal
-    events: EventsInterface
     kept: list[list[Record]]
 
     def __init__(
@@ -195,24 +195,7 @@ class Boc(wiring.Component):
             **metadata_ports(config, parts),
         }
         if probe:
-            members["events"] = Out(
-                Events(
-                    config,
-                    {
-                        "allocate": 1,
-                        "forward": 1,
-                        "reserve": 1,
-                        "discard": 2,
-                        "squeeze": 1,
-                        "insert_wait": 1,
-                        "deliver": core.warps,
-                        "collector_write": core.warps,
-                        "port_wait": UNITS,
-                        "window": core.warps,
-                        "occupied": 1,
-                    },
-                )
-            )
+            members["events"] = Out(Events(config, self._instances()))
         super().__init__(members)
 
     @classmethod
@@ -368,14 +351,6 @@ class Boc(wiring.Component):
             m.d.sync += pointer.eq(choice.after)
         self._chosen = Signal(len(warps), name="chosen")
         m.d.comb += self._chosen.eq(Mux(fresh, at, choice.one_hot))
-
-    def _of_chosen(self, each: Sequence[Value]) -> Value:
-        """Value of the collector whose uop is inserted, of a value per collector."""
-        return pick(self._chosen, each)
-
-    def _uop_of_chosen(self) -> Record:
-        """The uop that is inserted."""
-        return self._uop[0].shape()(self._of_chosen([uop.as_value() for uop in self._uop]))
 
     def _deliver(self, m: Module) -> None:
         """Look up which entry an operand arrives for: that of its slot, as the inserter had it."""
@@ -576,100 +551,3 @@ class Boc(wiring.Component):
         row = context.get(self._rows[collector])
         places = [row >> slot * width & (1 << width) - 1 for slot in range(MAX_SOURCES)]
         return [context.get(values[place]) if place < self._entries else 0 for place in places]
-
-    # --- Events.
-
-    def _collector_events(self, m: Module, warp: int, present: Value) -> None:
-        events, keep, delivery = self.events, self._claim.write, self.deliver[warp]
-        emit(m, events.deliver[warp], delivery.valid, collector=warp, slot=delivery.slot)
-        emit(
-            m,
-            events.collector_write[warp],
-            self._claim.arrived[warp].any(),
-            collector=warp,
-            warp=keep.warp,
-            seq=keep.seq,
-            register=keep.register,
-        )
-        used, before = (
-            Signal(bits(self._entries + 1), name=f"{name}_{warp}") for name in ("used", "used_before")
-        )
-        m.d.comb += used.eq(sum(present[entry] for entry in range(self._entries)))
-        m.d.sync += before.eq(used)
-        emit(m, events.window[warp], used != before, collector=warp, entries=used)
-
-    def _events(self, m: Module) -> None:
-        events, issue, units = self.events, self.issue, self._inserters
-        uop, warp = self._uop_of_chosen(), encode(self._chosen)
-        found, expected, overwritten, transient, squeezed = (
-            self._of_chosen([getattr(unit, name) for unit in units])
-            for name in ("found", "expected", "overwritten", "transient", "squeezed")
-        )
-        done = self._done.any()
-        emit(
-            m,
-            events.allocate[0],
-            issue.valid,
-            collector=issue.payload.warp,
-            warp=issue.payload.warp,
-            seq=issue.payload.uop.seq,
-        )
-        emit(
-            m,
-            events.forward[0],
-            done & found.any(),
-            collector=warp,
-            warp=warp,
-            seq=uop.seq,
-            slots=found,
-            count=sum(found),
-        )
-        emit(
-            m,
-            events.reserve[0],
-            done & expected.any(),
-            collector=warp,
-            warp=warp,
-            seq=uop.seq,
-            count=sum(expected),
-        )
-        emit(
-            m,
-            events.discard[0],
-            done & (overwritten | transient).any(),
-            collector=warp,
-            overwritten=sum(overwritten),
-            transient=sum(transient),
-        )
-        lost = Signal(bits(self._entries + 1), name="lost_by_slide")
-        m.d.comb += lost.eq(
-            Array(
-                sum(
-                    (state.valid & state.dirty & state.passed & ~pinned & ~state.owed)[entry]
-                    for entry in range(self._entries)
-                )
-                for state, pinned in zip(self._state, self._pinned, strict=True)
-            )[issue.payload.warp]
-        )
-        emit(
-            m,
-            events.discard[1],
-            self.slide & (lost != 0),
-            collector=issue.payload.warp,
-            overwritten=0,
-            transient=lost,
-        )
-        registers = [pick(unit.squeezed, list(unit.registers)) for unit in units]
-        emit(
-            m,
-            events.squeeze[0],
-            squeezed.any(),
-            collector=warp,
-            register=self._of_chosen(registers),
-            dirty=(squeezed & self._of_chosen([unit.dirty for unit in units])).any(),
-        )
-        emit(m, events.insert_wait[0], self._waits.any(), collectors=sum(self._waits))
-        for number, offer in enumerate(self.result):
-            emit(m, events.port_wait[number], offer.held, unit=number, collector=offer.payload.warp)
-        busy = sum(sum(busy) for busy in self._busy)
-        emit(m, events.occupied[0], Cat(*self._busy).any(), collectors=busy)
