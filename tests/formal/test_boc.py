@@ -40,7 +40,8 @@ import pytest
 from amaranth.hdl import Assert, Const, Module, Mux
 
 import warpbank.hdl.collector.boc
-from tests.formal.boc_harness import Drains, Fair, Harness, UnfairBus, UnfairInsertion, UnfairUnit
+from tests.formal.boc_harness import Harness
+from tests.formal.boc_progress import Drains, Fair, UnfairBus, UnfairInsertion, UnfairUnit
 from tests.formal.collecting import machine
 from tests.formal.prove import Refuted, prove, unreached
 from tests.hdl.collector.boc_mutants import DISPATCH_MUTANTS, plant

@@ -24,7 +24,7 @@ import pytest
 from amaranth.hdl import Array, Assert, Assume, Module, Signal, Value
 from amaranth.lib.wiring import In
 
-from tests.formal.ltrf_harness import ENTRIES, Few, elaborated, short_queues
+from tests.formal.ltrf_machine import ENTRIES, Few, elaborated, short_queues
 from tests.formal.prove import NotInductive, prove
 from tests.formal.test_renaming import PLACES, REGISTERS, Harness, Small, SmallRelease, machine
 from tests.hdl.hierarchy.test_ltrf import KeepsMoving, MovesDying, ReleasesMoving

@@ -27,7 +27,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Assert, Assume, Elaboratable, Fragment, Module, Mux, Signal, Value
 
-from tests.formal.ltrf_harness import Few
+from tests.formal.ltrf_machine import Few
 from tests.formal.prove import Refuted, assume_no_reset, prove
 from tests.hdl.wrapped import wrapped
 from warpbank.arch.config import preset, with_overrides
