@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache
 
 import numpy as np
@@ -31,6 +32,33 @@ def lane_select(mask: int, lanes: int) -> np.ndarray:
 def lane_bits(mask: int, lanes: int) -> Value:
     """Return all 32 bits of the lanes of `mask`, and no others."""
     return lane_select(mask, lanes) * np.uint32(0xFFFFFFFF)
+
+
+#: A lane's word in `packed`.
+_WORD = np.dtype("<u4")
+_LITTLE = sys.byteorder == "little"
+
+
+def packed(value: Value) -> int:
+    """Bits of a register as one number, lane 0 lowest."""
+    return int.from_bytes((value if _LITTLE else value.astype(_WORD)).tobytes(), "little")
+
+
+def unpacked(bits: int, lanes: int) -> Value:
+    """Register of these `packed` bits."""
+    return np.frombuffer(bits.to_bytes(4 * lanes, "little"), _WORD)
+
+
+@lru_cache(maxsize=4096)
+def packed_lanes(mask: int, lanes: int) -> int:
+    """Return all 32 bits of the lanes of `mask`, and no others, as one number."""
+    return packed(lane_bits(mask, lanes))
+
+
+@lru_cache(maxsize=64)
+def packed_word(lanes: int) -> int:
+    """Return 1 in every lane, as one number: times a word it has that word in every lane."""
+    return sum(1 << 32 * lane for lane in range(lanes))
 
 
 def merge(old: Value, new: Value, mask: int) -> Value:

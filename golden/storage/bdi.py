@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-import numpy as np
-
-from warpbank.golden.values import Value, lane_select
+from warpbank.golden.values import Value, packed, packed_lanes, packed_word, unpacked
 
 #: Bytes of one array of a bank.
 ARRAY_BYTES = 16
@@ -31,8 +29,28 @@ class Delta(IntEnum):
         return -(-size // (8 * ARRAY_BYTES))
 
 
-#: How differences stand in the packed bits.
-_FIELDS = {Delta.BYTE: "<i1", Delta.HALF: "<i2"}
+class _Lanes:
+    """Adder of a word to every lane of a register that is given as one number, lane 0 lowest.
+
+    The lanes of even and of odd number are added to apart, so that a carry leaves its lane into the other's
+    place, where it is dropped.
+
+    Parameters
+    ----------
+    lanes : lanes of a warp register.
+    """
+
+    def __init__(self, lanes: int) -> None:
+        self.every = packed_word(lanes)  # 1 in every lane
+        self._pairs = sum(1 << 64 * pair for pair in range((lanes + 1) // 2))
+        self._even = 0xFFFFFFFF * self._pairs
+
+    def plus(self, bits: int, word: int) -> int:
+        """The lanes, each plus a word, modulo 2**32."""
+        words = (word & 0xFFFFFFFF) * self._pairs
+        even = (bits & self._even) + words & self._even
+        odd = (bits >> 32 & self._even) + words & self._even
+        return even | odd << 32
 
 
 class BdiCompressor:
@@ -49,38 +67,46 @@ class BdiCompressor:
     """
 
     def __init__(self, lanes: int) -> None:
-        self._lanes = lanes
+        self._count = lanes
+        self._lanes = _Lanes(lanes)
 
     def compress(self, value: Value, mask: int) -> tuple[Delta, int]:
         """Pack the lanes of `mask`: their packing, and the packed bits."""
-        kind = self.kind(value, mask)
-        return kind, self.pack(value, kind)
+        bits = packed(value)
+        kind = self.kind(bits, mask)
+        return kind, self.pack(bits, kind)
 
-    def kind(self, value: Value, mask: int) -> Delta:
-        """Packing of the lanes of `mask`."""
+    def kind(self, bits: int, mask: int) -> Delta:
+        """Packing of the lanes of `mask` of a register that is given as one number."""
         if not mask & 1:
             return Delta.RAW
-        active = _differences(value)[lane_select(mask, self._lanes)]
-        low, high = int(active.min()), int(active.max())
-        if not (low or high):
+        active = packed_lanes(mask, self._count)
+        differences = self._differences(bits)
+        if not differences & active:
             return Delta.NONE
         for delta in (Delta.BYTE, Delta.HALF):
-            limit = 1 << (delta.width - 1)
-            if -limit <= low and high < limit:  # all are signed numbers of so many bits
+            width = (
+                delta.width
+            )  # a signed number of so many bits, plus half of what they hold, is a small one
+            above = (0xFFFFFFFF >> width << width) * self._lanes.every
+            if not self._lanes.plus(differences, 1 << width - 1) & above & active:
                 return delta
         return Delta.RAW
 
-    def pack(self, value: Value, kind: Delta) -> int:
+    def pack(self, bits: int, kind: Delta) -> int:
         """The packed bits: the base lowest, then lane 0's difference, lane 1's, ..."""
         if kind is Delta.RAW:
-            return int.from_bytes(value.astype("<u4").tobytes(), "little")
-        packed = b"" if kind is Delta.NONE else _differences(value).astype(_FIELDS[kind]).tobytes()
-        return int(value[0]) | int.from_bytes(packed, "little") << 32
+            return bits
+        width = kind.width // 8
+        lanes = (self._differences(bits) & (1 << 32 * self._count) - 1).to_bytes(4 * self._count, "little")
+        fields = bytearray(width * self._count)
+        for byte in range(width):
+            fields[byte::width] = lanes[byte::4]
+        return bits & 0xFFFFFFFF | int.from_bytes(fields, "little") << 32
 
-
-def _differences(value: Value) -> np.ndarray:
-    """Signed differences of the lanes from lane 0."""
-    return (value - value[0]).view(np.int32)
+    def _differences(self, bits: int) -> int:
+        """Differences of the lanes from lane 0."""
+        return self._lanes.plus(bits, -(bits & 0xFFFFFFFF))
 
 
 class BdiDecompressor:
@@ -92,15 +118,25 @@ class BdiDecompressor:
     """
 
     def __init__(self, lanes: int) -> None:
-        self._lanes = lanes
+        self._count = lanes
+        self._lanes = _Lanes(lanes)
 
     def decompress(self, kind: Delta, packed: int) -> Value:
         """The register of these packed bits."""
+        return unpacked(self.decode(kind, packed), self._count)
+
+    def decode(self, kind: Delta, packed: int) -> int:
+        """The register of these packed bits, as one number."""
         if kind is Delta.RAW:
-            return np.frombuffer(packed.to_bytes(4 * self._lanes, "little"), "<u4").astype(np.uint32)
-        base = np.full(self._lanes, packed & 0xFFFFFFFF, np.uint32)
+            return packed
+        base, every = packed & 0xFFFFFFFF, self._lanes.every
         if kind is Delta.NONE:
-            return base
-        size = self._lanes * kind.width // 8
-        fields = (packed >> 32 & (1 << 8 * size) - 1).to_bytes(size, "little")
-        return base + np.frombuffer(fields, _FIELDS[kind]).astype(np.uint32)
+            return base * every
+        width = kind.width // 8
+        fields = (packed >> 32 & (1 << kind.width * self._count) - 1).to_bytes(width * self._count, "little")
+        lanes = bytearray(4 * self._count)
+        for byte in range(width):
+            lanes[byte::4] = fields[byte::width]
+        sign = 1 << kind.width - 1  # flipped and subtracted, it goes on to the left
+        differences = int.from_bytes(lanes, "little") ^ sign * every
+        return self._lanes.plus(differences, base - sign) & (1 << 32 * self._count) - 1

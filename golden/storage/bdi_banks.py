@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from functools import lru_cache
 
 from warpbank.arch.parameters import SmConfig, SubCoreConfig
 from warpbank.arch.uop import Scalar
@@ -11,7 +11,7 @@ from warpbank.golden.storage.arrays import WORD_LANES, groups
 from warpbank.golden.storage.bdi import BdiCompressor, BdiDecompressor, Delta
 from warpbank.golden.storage.coded import Coded
 from warpbank.golden.storage.metadata import CompressedBanks, Fill, Metadata
-from warpbank.golden.values import Value, merge
+from warpbank.golden.values import packed_lanes
 
 
 class BdiBanks(CompressedBanks):
@@ -37,31 +37,25 @@ class BdiBanks(CompressedBanks):
         self._compressor = BdiCompressor(lanes)
         self._decompressor = BdiDecompressor(lanes)
 
-    def _unpacked(self, content: Value, note: Metadata) -> Value:
+    def _decoded(self, content: int, note: Metadata) -> int:
         (kind,) = note.enc
-        if kind == Delta.RAW:
-            return content
-        return self._decompressor.decompress(
-            Delta(kind), int.from_bytes(content.astype("<u4").tobytes(), "little")
-        )
+        return content if kind == Delta.RAW else self._decompressor.decode(Delta(kind), content)
 
-    def describe(self, value: Value, mask: int, fill: Fill) -> Metadata:
+    def describe(self, value: int, mask: int, fill: Fill) -> Metadata:
         """Metadata of the lanes of `mask`, which fill their register so."""
         kind = self._compressor.kind(value, mask) if fill is Fill.WHOLE else Delta.RAW
         return Metadata(False, (kind,), False, (0,))
 
-    def keep(self, bank: int, row: int, mask: int, value: Value, note: Metadata) -> None:
+    def keep(self, bank: int, row: int, mask: int, value: int, note: Metadata) -> None:
         """Replace the lanes of `mask`; the row is noted as `note`."""
         kind = Delta(note.enc[0])
-        content = self._rows[bank][row]
         if kind is Delta.RAW:
-            content = merge(content, value, mask)
+            enable = packed_lanes(mask, self._lanes)
         else:
-            packed = self._compressor.pack(value, kind)
-            words = np.frombuffer(packed.to_bytes(4 * self._lanes, "little"), "<u4")
-            arrays = (1 << WORD_LANES * kind.arrays(self._lanes)) - 1 & (1 << self._lanes) - 1
-            content = merge(content, words, arrays)
-        self._put(bank, row, content, note)
+            value = self._compressor.pack(value, kind)
+            enable = packed_lanes(_lanes_of(kind, self._lanes), self._lanes)
+        old = self._rows[bank][row]
+        self._put(bank, row, old ^ (old ^ value) & enable, note)
 
     def arrays_read(self, note: Metadata) -> int:
         """Arrays that a read of such a register activates."""
@@ -71,6 +65,12 @@ class BdiBanks(CompressedBanks):
         """Arrays that such a write of the lanes of `mask` activates."""
         (kind,) = note.enc
         return groups(mask, WORD_LANES) if kind == Delta.RAW else Delta(kind).arrays(self._lanes)
+
+
+@lru_cache(maxsize=256)
+def _lanes_of(kind: Delta, lanes: int) -> int:
+    """Mask of the lanes that stand in the arrays of a register packed so."""
+    return (1 << WORD_LANES * kind.arrays(lanes)) - 1 & (1 << lanes) - 1
 
 
 def bdi(config: SmConfig, probe: Probe) -> Coded:

@@ -3,8 +3,6 @@ decompress moves."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE
 from warpbank.golden.execute.scalar import ScalarLanes
@@ -15,14 +13,14 @@ from warpbank.golden.storage.arrays import WORD_LANES, groups
 from warpbank.golden.storage.decompress_moves import DecompressMoves
 from warpbank.golden.storage.metadata import CompressedBanks, Fill, Metadata
 from warpbank.golden.stream import TraceUop
-from warpbank.golden.values import Value
+from warpbank.golden.values import Value, packed
 
 #: Cycles by which an operand comes later than from plain banks: its note is read first, and what is read is
 #: decompressed.
 READ_DELAY = 2
 
 
-class Stored(NamedTuple):
+class Stored:
     """A write into a bank, between its compression and its arrays.
 
     Parameters
@@ -32,22 +30,40 @@ class Stored(NamedTuple):
     lanes : mask of the lanes written.
     """
 
-    warp: int
-    register: int
-    bank: int
-    note: Metadata
-    lanes: int
+    __slots__ = ("bank", "lanes", "note", "register", "warp")
+
+    def __init__(self, warp: int, register: int, bank: int, note: Metadata, lanes: int) -> None:
+        self.warp = warp
+        self.register = register
+        self.bank = bank
+        self.note = note
+        self.lanes = lanes
 
 
-class Evicted(NamedTuple):
-    """A value that was evicted and compressed: in which cycle, where it went, whose it is."""
+class Evicted:
+    """A value that was evicted and compressed: in which cycle, where it went, whose it is.
 
-    cycle: int
-    bank: int
-    row: int
-    warp: int
-    register: int
-    value: Value
+    Parameters
+    ----------
+    cycle : of its compression.
+    bank, row : where it went.
+    warp, register, value : whose it is, and its bits.
+    """
+
+    __slots__ = ("bank", "cycle", "register", "row", "value", "warp")
+
+    def __init__(self, cycle: int, bank: int, row: int, warp: int, register: int, value: int) -> None:
+        self.cycle = cycle
+        self.bank = bank
+        self.row = row
+        self.warp = warp
+        self.register = register
+        self.value = value
+
+
+def _fill(uop: TraceUop) -> Fill:
+    """Fill of a register by the result of a uop."""
+    return Fill.MOVED if uop.seq & MOVE else Fill.PART if uop.part else Fill.WHOLE
 
 
 class Coded(Storage):
@@ -78,6 +94,7 @@ class Coded(Storage):
         self.landing = []
         self.moves = DecompressMoves(config.sub_core.warps, config.lanes)
         self._banks, self._probe = banks, probe
+        self._reads, self._writes = probe.ports["array_read"], probe.ports["array_write"]
         self._count = config.sub_core.banks
         self._every_lane = config.lane_mask
         self._words = groups(self._every_lane, WORD_LANES)
@@ -130,18 +147,18 @@ class Coded(Storage):
 
     def describe(self, uop: TraceUop, value: Value) -> Metadata:
         """The metadata of a result."""
-        fill = Fill.MOVED if uop.seq & MOVE else Fill.PART if uop.part else Fill.WHOLE
-        return self._banks.describe(value, uop.lane_mask, fill)
+        return self._banks.describe(packed(value), uop.lane_mask, _fill(uop))
 
     def encode(self, value: Value, compress: bool) -> Metadata:
         """The metadata of a value of all lanes."""
-        return self._banks.describe(value, self._every_lane, Fill.WHOLE) if compress else self._plain
+        return self._banks.describe(packed(value), self._every_lane, Fill.WHOLE) if compress else self._plain
 
     def result(self, bank: int, row: int, uop: TraceUop, register: int, value: Value) -> None:
         """A result is compressed in this cycle."""
-        metadata = self.describe(uop, value)
+        bits = packed(value)
+        metadata = self._banks.describe(bits, uop.lane_mask, _fill(uop))
         self._now[bank, row] = self._banks.note(bank, row)
-        self._banks.keep(bank, row, uop.lane_mask, value, metadata)
+        self._banks.keep(bank, row, uop.lane_mask, bits, metadata)
         self._stored.append(Stored(uop.warp, register, bank, metadata, uop.lane_mask))
         self._taken.append((uop.warp, 1 << register))
         self.busy = True
@@ -154,17 +171,16 @@ class Coded(Storage):
     def write_back(self, bank: int, row: int, warp: int, register: int, value: Value, compress: bool) -> None:
         """A value is compressed in this cycle."""
         self._now[bank, row] = self._banks.note(bank, row)
-        self._stored.append(self._put_back(bank, row, warp, register, value, compress))
+        bits = packed(value)
+        self._stored.append(self._put_back(bank, row, warp, register, bits, compress))
         self.busy = True
         if compress:
             cycle = self._probe.cycle
             if self._evicted and self._evicted[0].cycle != cycle:
                 self._evicted.clear()
-            self._evicted.append(Evicted(cycle, bank, row, warp, register, value))
+            self._evicted.append(Evicted(cycle, bank, row, warp, register, bits))
 
-    def _put_back(
-        self, bank: int, row: int, warp: int, register: int, value: Value, compress: bool
-    ) -> Stored:
+    def _put_back(self, bank: int, row: int, warp: int, register: int, value: int, compress: bool) -> Stored:
         """Write an evicted value. Returns what is counted and noted in the next cycle."""
         note = self._banks.describe(value, self._every_lane, Fill.WHOLE if compress else Fill.MOVED)
         self._banks.keep(bank, row, self._every_lane, value, note)
@@ -172,7 +188,7 @@ class Coded(Storage):
 
     def put(self, bank: int, row: int, mask: int, value: Value, metadata: Metadata) -> None:
         """Keep lanes as their metadata says."""
-        self._banks.keep(bank, row, mask, value, metadata)
+        self._banks.keep(bank, row, mask, packed(value), metadata)
         self._put.append(Stored(0, 0, bank, metadata, mask))
         self.busy = True
 
@@ -193,13 +209,14 @@ class Coded(Storage):
 
     def step(self) -> None:
         """The arrays of the previous cycle's accesses. This cycle's results are free in the next one."""
+        reads = self._reads
         for stored in self._due:
             self.moves.note(stored.warp, stored.register, stored.note.compressed)
             self._count_write(stored)
         for stored in self._due_put:
             self._count_write(stored)
         for bank, note in self._due_read:
-            self._count_arrays("array_read", bank, note, self._banks.arrays_read(note), self._words)
+            reads.emit(bank, note.divergent, note.bits(), self._banks.arrays_read(note), self._words)
         self._due, self._stored = self._stored, []
         self._due_put, self._put = self._put, []
         self._due_read, self._read = self._read, []
@@ -209,14 +226,11 @@ class Coded(Storage):
         self.busy = bool(self._due or self._due_put or self._due_read or self.landing)
 
     def _count_write(self, stored: Stored) -> None:
-        arrays = self._banks.arrays_written(stored.note, stored.lanes)
-        self._count_arrays("array_write", stored.bank, stored.note, arrays, groups(stored.lanes, WORD_LANES))
-
-    def _count_arrays(self, event: str, bank: int, note: Metadata, arrays: int, plain: int) -> None:
-        """A bank was read or written: arrays that this activates, and that it would activate if nothing were
+        """A bank was written: arrays that this activates, and that it would activate if nothing were
         compressed."""
-        enc = sum(bits << 4 * part for part, bits in enumerate(note.enc))
-        self._probe.emit(event, bank, note.divergent, enc, arrays, plain)
+        note, lanes = stored.note, stored.lanes
+        arrays = self._banks.arrays_written(note, lanes)
+        self._writes.emit(stored.bank, note.divergent, note.bits(), arrays, groups(lanes, WORD_LANES))
 
     # --- Uops.
 
@@ -227,10 +241,12 @@ class Coded(Storage):
     def issue(self, uop: TraceUop) -> None:
         """A uop issues: what it will write must not have been compressed in this cycle."""
         if self._evicted and self._evicted[0].cycle == self._probe.cycle and uop.collects:
-            for _, bank, row, warp, register, value in self._evicted:
-                if uop.warp == warp and uop.destination <= register < uop.destination + uop.count:
-                    self._due = [stored for stored in self._due if stored.bank != bank]
-                    self._due.append(self._put_back(bank, row, warp, register, value, False))
+            for one in self._evicted:
+                if uop.warp == one.warp and uop.destination <= one.register < uop.destination + uop.count:
+                    self._due = [stored for stored in self._due if stored.bank != one.bank]
+                    self._due.append(
+                        self._put_back(one.bank, one.row, one.warp, one.register, one.value, False)
+                    )
         if uop.seq & MOVE:
             self.moves.note(uop.warp, uop.destination, False)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
-import numpy as np
-
-from warpbank.golden.values import Value, lane_select
+from warpbank.golden.values import Value, packed, packed_lanes
 
 #: Bytes of a lane.
 BYTES = 4
@@ -27,8 +25,7 @@ def prefix(equal: int) -> int:
     return enc
 
 
-@dataclass(frozen=True)
-class Encoding:
+class Encoding(NamedTuple):
     """Encoding that compression found for a value.
 
     Parameters
@@ -68,29 +65,43 @@ class Compressor:
                 "work."
             )
         self._lanes = lanes
-        self._parts = parts
+        self._size = size = lanes // parts
+        self._every = (1 << size) - 1
+        self._bits = (1 << 32 * size) - 1
+        self._folds: list[int] = []  # by which the lanes of a part are laid on each other, until one is left
+        while size > 1:
+            half = (size + 1) // 2
+            self._folds.append(32 * (size - half))
+            size = half
 
     def compress(self, value: Value, mask: int) -> Encoding:
         """Encode the lanes of `mask`."""
-        size = self._lanes // self._parts
-        whole = (1 << size) - 1
-        enc, base = [], []
+        return self.encode(packed(value), mask)
+
+    def encode(self, bits: int, mask: int) -> Encoding:
+        """Encode the lanes of `mask` of a register that is given as its `packed` bits."""
+        enc: tuple[int, ...] = ()
+        base: tuple[int, ...] = ()
         every, either = 0xFFFFFFFF, 0  # AND and OR of the active lanes of all parts
-        for at in range(0, self._lanes, size):
-            active = mask >> at & whole
+        for at in range(0, self._lanes, self._size):
+            active = mask >> at & self._every
             if not active:
-                enc.append(SCALAR)
-                base.append(0)
+                enc += (SCALAR,)
+                base += (0,)
                 continue
-            lanes = value[at : at + size]
-            if active != whole:
-                lanes = lanes[lane_select(active, size)]
-            shared, found = int(np.bitwise_and.reduce(lanes)), int(np.bitwise_or.reduce(lanes))
-            enc.append(prefix(_equal(shared, found)))
-            base.append(found)
+            lanes = packed_lanes(active, self._size)
+            found = bits >> 32 * at & lanes
+            shared = found | self._bits ^ lanes
+            for distance in self._folds:
+                found |= found >> distance
+                shared &= shared >> distance
+            found &= 0xFFFFFFFF
+            shared &= 0xFFFFFFFF
+            enc += (prefix(_equal(shared, found)),)
+            base += (found,)
             every &= shared
             either |= found
-        return Encoding(tuple(enc), tuple(base), not mask or every == either)
+        return Encoding(enc, base, not mask or every == either)
 
 
 def _equal(every: int, either: int) -> int:

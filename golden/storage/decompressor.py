@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import numpy as np
-
 from warpbank.golden.storage.compressor import BYTES
-from warpbank.golden.values import Value
+from warpbank.golden.values import Value, packed, packed_word, unpacked
 
 
 @lru_cache(maxsize=1 << BYTES)
@@ -17,9 +15,11 @@ def spread(enc: int) -> int:
 
 
 @lru_cache(maxsize=1 << 2 * BYTES)
-def stored_bits(enc: tuple[int, ...], size: int) -> Value:
-    """Per lane, the bits of the bytes that are in the banks; each part has `size` lanes."""
-    return np.repeat(np.array([~spread(bits) & 0xFFFFFFFF for bits in enc], np.uint32), size)
+def stored_bits(enc: tuple[int, ...], size: int) -> int:
+    """Bits of a register whose bytes are in the banks; each part has `size` lanes."""
+    return sum(
+        (~spread(bits) & 0xFFFFFFFF) * packed_word(size) << 32 * size * part for part, bits in enumerate(enc)
+    )
 
 
 class Decompressor:
@@ -36,7 +36,13 @@ class Decompressor:
 
     def decompress(self, data: Value, enc: tuple[int, ...], base: tuple[int, ...]) -> Value:
         """The register; of `data` the bytes whose encoding bit is set are not looked at."""
+        return unpacked(self.decode(packed(data), enc, base), len(data))
+
+    def decode(self, data: int, enc: tuple[int, ...], base: tuple[int, ...]) -> int:
+        """The register as its `packed` bits, from those of `data`."""
         if not any(enc):
             return data
-        shared = [word & spread(bits) for word, bits in zip(base, enc, strict=True)]
-        return data & stored_bits(enc, self._size) | np.repeat(np.array(shared, np.uint32), self._size)
+        size, shared = self._size, 0
+        for part in range(len(enc)):
+            shared |= (base[part] & spread(enc[part])) * packed_word(size) << 32 * size * part
+        return data & stored_bits(enc, size) | shared

@@ -12,7 +12,7 @@ from warpbank.golden.storage.coded import Coded
 from warpbank.golden.storage.compressor import BYTES, Compressor
 from warpbank.golden.storage.decompressor import Decompressor, stored_bits
 from warpbank.golden.storage.metadata import CompressedBanks, Fill, Metadata
-from warpbank.golden.values import Value, lane_bits
+from warpbank.golden.values import packed_lanes
 
 
 class GScalar(CompressedBanks):
@@ -40,19 +40,19 @@ class GScalar(CompressedBanks):
         self._compressor = Compressor(lanes, self.parts)
         self._decompressor = Decompressor(lanes, self.parts)
 
-    def _unpacked(self, content: Value, note: Metadata) -> Value:
-        return self._decompressor.decompress(content, note.kept(), note.base)
+    def _decoded(self, content: int, note: Metadata) -> int:
+        return self._decompressor.decode(content, note.kept(), note.base)
 
-    def describe(self, value: Value, mask: int, fill: Fill) -> Metadata:
+    def describe(self, value: int, mask: int, fill: Fill) -> Metadata:
         """Metadata of the lanes of `mask`, which fill their register so."""
-        code = self._compressor.compress(value, mask)
+        code = self._compressor.encode(value, mask)
         if fill is Fill.MOVED:
             return Metadata(False, (0,) * self.parts, False, code.base)
         if fill is Fill.PART:
             return Metadata(True, code.enc, code.full, (mask, *code.base[1:]))
         return Metadata(False, code.enc, code.full, code.base)
 
-    def keep(self, bank: int, row: int, mask: int, value: Value, note: Metadata) -> None:
+    def keep(self, bank: int, row: int, mask: int, value: int, note: Metadata) -> None:
         """Replace the lanes of `mask`; the row is noted as `note`."""
         old = self._rows[bank][row]
         change = (old ^ value) & _enable(note.kept(), mask, self._lanes)
@@ -72,9 +72,9 @@ class GScalar(CompressedBanks):
 
 
 @lru_cache(maxsize=4096)
-def _enable(enc: tuple[int, ...], mask: int, lanes: int) -> Value:
+def _enable(enc: tuple[int, ...], mask: int, lanes: int) -> int:
     """Bits of a row that a write of the lanes of `mask` replaces."""
-    return stored_bits(enc, lanes // len(enc)) & lane_bits(mask, lanes)
+    return stored_bits(enc, lanes // len(enc)) & packed_lanes(mask, lanes)
 
 
 @lru_cache(maxsize=4096)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from enum import IntEnum
-
-import numpy as np
 
 from warpbank.arch.parameters import SubCoreConfig
 from warpbank.arch.uop import Scalar
 from warpbank.golden.storage.compressor import SCALAR
-from warpbank.golden.values import Value, poison
+from warpbank.golden.values import Value, packed, poison, unpacked
 
 
 class Fill(IntEnum):
@@ -23,9 +20,12 @@ class Fill(IntEnum):
     MOVED = 2
 
 
-@dataclass(frozen=True)
+#: Encoding bits of nothing that is compressed, by number of parts.
+_NONE = ((), (0,), (0, 0))
+
+
 class Metadata:
-    """A row of the base and encoding array. G-Scalar, sections 3.2, 4.2 and 4.3.
+    """A row of the base and encoding array. G-Scalar, sections 3.2, 4.2 and 4.3. It is never changed.
 
     Parameters
     ----------
@@ -36,10 +36,25 @@ class Metadata:
     base : per part, the shared bytes; with D, the first holds the lanes of the last write.
     """
 
-    divergent: bool
-    enc: tuple[int, ...]
-    full: bool
-    base: tuple[int, ...]
+    __slots__ = ("base", "divergent", "enc", "full")
+
+    def __init__(self, divergent: bool, enc: tuple[int, ...], full: bool, base: tuple[int, ...]) -> None:
+        self.divergent = divergent
+        self.enc = enc
+        self.full = full
+        self.base = base
+
+    def _fields(self) -> tuple[bool, tuple[int, ...], bool, tuple[int, ...]]:
+        return self.divergent, self.enc, self.full, self.base
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Metadata) and self._fields() == other._fields()
+
+    def __hash__(self) -> int:
+        return hash(self._fields())
+
+    def __repr__(self) -> str:
+        return "Metadata" + repr(self._fields())
 
     @property
     def compressed(self) -> bool:
@@ -48,7 +63,14 @@ class Metadata:
 
     def kept(self) -> tuple[int, ...]:
         """Per part, the bytes that are not in the banks. With D the encoding bits say nothing about that."""
-        return tuple(0 for _ in self.enc) if self.divergent else self.enc
+        return _NONE[len(self.enc)] if self.divergent else self.enc
+
+    def bits(self) -> int:
+        """Encoding bits as one number, part 0 lowest."""
+        found = 0
+        for part in range(len(self.enc)):
+            found |= self.enc[part] << 4 * part
+        return found
 
     def scalar(self, mask: int) -> bool:
         """Whether the lanes of `mask` are known to be equal."""
@@ -64,7 +86,8 @@ EMPTY = Metadata(False, (), False, ())
 
 
 class CompressedBanks(ABC):
-    """Banks with a note for every row, and rows that read as they are while they are poisoned.
+    """Banks with a note for every row, and rows that read as they are while they are poisoned. A row is a
+    number of 32 bits a lane, lane 0 lowest.
 
     Parameters
     ----------
@@ -78,10 +101,9 @@ class CompressedBanks(ABC):
 
     def __init__(self, config: SubCoreConfig, lanes: int, parts: int = 1) -> None:
         self.parts = parts
-        self._pattern = poison(lanes)
-        blank: Value = np.zeros(lanes, np.uint32)
+        self._pattern = packed(poison(lanes))
         note = Metadata(False, (0,) * parts, False, (0,) * parts)
-        self._rows: list[list[Value]] = [[blank] * config.rows for _ in range(config.banks)]
+        self._rows: list[list[int]] = [[0] * config.rows for _ in range(config.banks)]
         self._notes = [[note] * config.rows for _ in range(config.banks)]
         self._poisoned: set[tuple[int, int]] = set()
         self._lanes = lanes
@@ -91,27 +113,30 @@ class CompressedBanks(ABC):
         return self._notes[bank][row]
 
     def read(self, bank: int, row: int) -> Value:
-        """Content of a row."""
+        """Register that a row stands for."""
         content = self._rows[bank][row]
-        return content if (bank, row) in self._poisoned else self._unpacked(content, self._notes[bank][row])
+        if (bank, row) not in self._poisoned:
+            content = self._decoded(content, self._notes[bank][row])
+        return unpacked(content, self._lanes)
 
     @abstractmethod
-    def _unpacked(self, content: Value, note: Metadata) -> Value:
+    def _decoded(self, content: int, note: Metadata) -> int:
         """The register that a row's content and note stand for."""
 
     @abstractmethod
-    def describe(self, value: Value, mask: int, fill: Fill) -> Metadata:
+    def describe(self, value: int, mask: int, fill: Fill) -> Metadata:
         """Metadata of the lanes of `mask`, which fill their register so."""
 
     @abstractmethod
-    def keep(self, bank: int, row: int, mask: int, value: Value, note: Metadata) -> None:
+    def keep(self, bank: int, row: int, mask: int, value: int, note: Metadata) -> None:
         """Replace the lanes of `mask`; the row is noted as `note`."""
 
     def write(self, bank: int, row: int, mask: int, value: Value, fill: Fill = Fill.WHOLE) -> None:
         """Replace the lanes of `mask`."""
-        self.keep(bank, row, mask, value, self.describe(value, mask, fill))
+        bits = packed(value)
+        self.keep(bank, row, mask, bits, self.describe(bits, mask, fill))
 
-    def _put(self, bank: int, row: int, content: Value, note: Metadata) -> None:
+    def _put(self, bank: int, row: int, content: int, note: Metadata) -> None:
         """A row was written."""
         self._rows[bank][row] = content
         self._notes[bank][row] = note

@@ -9,7 +9,7 @@ from warpbank.arch.config import preset
 from warpbank.golden.storage.bdi import Delta
 from warpbank.golden.storage.bdi_banks import BdiBanks
 from warpbank.golden.storage.metadata import Fill
-from warpbank.golden.values import lane_select
+from warpbank.golden.values import lane_select, packed
 
 LANES = 32
 ALL = (1 << LANES) - 1
@@ -41,7 +41,7 @@ def test_what_is_written_is_read() -> None:
 def test_arrays(step: int, kind: Delta) -> None:
     """A raw register takes all eight; what is packed is written and read in its own."""
     banks = BdiBanks(preset("turing").sub_core, LANES)
-    note = banks.describe(np.arange(LANES, dtype=np.uint32) * np.uint32(step), ALL, Fill.WHOLE)
+    note = banks.describe(packed(np.arange(LANES, dtype=np.uint32) * np.uint32(step)), ALL, Fill.WHOLE)
     assert note.enc == (kind,)
     assert banks.arrays_read(note) == banks.arrays_written(note, ALL) == kind.arrays(LANES)
     assert (banks.arrays_read(note) == 8) == (kind is Delta.RAW)

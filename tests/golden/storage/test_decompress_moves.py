@@ -11,7 +11,6 @@ from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import Sm
 from warpbank.golden.storage.coded import Coded, Stored
 from warpbank.golden.storage.metadata import Fill
-from warpbank.golden.values import Value
 from warpbank.program.random_programs.hinted import RandomProgram
 from warpbank.studies.combinations import PROGRAMS
 
@@ -75,7 +74,7 @@ def test_the_check_of_combinations_sees_the_mutant(program: str, monkeypatch: py
 
 
 def noted_at_once(
-    self: Coded, bank: int, row: int, warp: int, register: int, value: Value, compress: bool
+    self: Coded, bank: int, row: int, warp: int, register: int, value: int, compress: bool
 ) -> Stored:
     """A mutant of `Coded._put_back`: the moves see what is evicted in the cycle of its eviction."""
     note = self._banks.describe(value, self._every_lane, Fill.WHOLE if compress else Fill.MOVED)

@@ -8,7 +8,7 @@ import pytest
 from warpbank.arch.config import preset
 from warpbank.golden.storage.gscalar import GScalar
 from warpbank.golden.storage.metadata import Fill
-from warpbank.golden.values import lane_select
+from warpbank.golden.values import lane_select, packed
 
 LANES = 32
 ALL = (1 << LANES) - 1
@@ -42,5 +42,5 @@ def test_arrays(varying: int, arrays: int) -> None:
     value = np.uint32(0x12345678) & ~np.uint32(varying) | np.arange(LANES, dtype=np.uint32) * np.uint32(
         0x01010101
     ) & np.uint32(varying)
-    note = banks.describe(value, ALL, Fill.WHOLE)
+    note = banks.describe(packed(value), ALL, Fill.WHOLE)
     assert banks.arrays_read(note) == banks.arrays_written(note, ALL) == arrays

@@ -21,6 +21,7 @@ from warpbank.golden.storage.arrays import WORD_LANES, groups
 from warpbank.golden.storage.bdi_banks import BdiBanks as GoldenBdi
 from warpbank.golden.storage.gscalar import GScalar as Golden
 from warpbank.golden.storage.metadata import Fill, Metadata
+from warpbank.golden.values import packed
 from warpbank.hdl.main.poison import POISON
 from warpbank.hdl.storage import bdi_banks, gscalar
 from warpbank.hdl.storage.bdi_banks import BdiBanks
@@ -103,7 +104,10 @@ def lockstep(lanes: int, seed: int, unit: Any = GScalar, told: bool = False, poi
                 if action != "none":
                     recent[-1].add((bank, row))
                 if action == "write":
-                    model.keep(bank, row, mask, value, model.describe(value, about if told else mask, fill))
+                    content = packed(value)
+                    model.keep(
+                        bank, row, mask, content, model.describe(content, about if told else mask, fill)
+                    )
                     note = given[bank] = model.note(bank, row)
                     arrays = model.arrays_written(note, mask), groups(mask, WORD_LANES)
                     due["array_write", cycle + 1, bank] = (*bits(note)[:2], *arrays)
