@@ -79,7 +79,11 @@ class TwoLevel(Scheduler):
 
     def _oldest(self, warps: int) -> int:
         """Return the oldest of a mask of warps, as a mask."""
-        return next((1 << warp for warp in self._order if warps >> warp & 1), 0)
+        if warps:
+            for warp in self._order:
+                if warps >> warp & 1:
+                    return 1 << warp
+        return 0
 
     def edge(self, away: int, may_activate: int = -1, over: int = 0) -> tuple[int, int]:
         """End the cycle at the clock edge: replace active warps that have nothing to do.

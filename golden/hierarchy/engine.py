@@ -131,7 +131,10 @@ class Engine:
     @property
     def busy(self) -> bool:
         """Something is on its way."""
-        return bool(self._due) or any(link.busy for link in self.links)
+        busy = bool(self._due)
+        for link in self.links:
+            busy = busy or link.busy
+        return busy
 
     def has_room(self, bank: int) -> bool:
         """Whether a bank's queue takes a transfer in this cycle, once `step` has been called: if it was not
@@ -153,9 +156,16 @@ class Engine:
 
     def step(self) -> None:
         """One cycle, between the results and the end of the main register file's cycle."""
-        self._room = sum(
-            1 << bank for bank, link in enumerate(self.links) if len(link.queue) < TRANSFER_QUEUE
-        )
+        room = taken = 0
+        for bank, link in enumerate(self.links):
+            if len(link.queue) < TRANSFER_QUEUE:
+                room |= 1 << bank
+        self._room = room
+        if not self.busy:
+            self._main.accesses()
+            self._main.close()
+            self.taken = 0
+            return
         self._use_cache()
         starting = self._choose()
         reading = self._use_banks(starting)
@@ -166,7 +176,9 @@ class Engine:
             link = self.links[bank]
             link.queue.popleft()
             link.ahead, link.ahead_left = transfer, cycles - 1
-        self.taken = sum(1 << transfer.entry for transfer in self._due)
+        for transfer in self._due:
+            taken |= 1 << transfer.entry
+        self.taken = taken
 
     def _use_cache(self) -> None:
         """Write the registers whose last beat has crossed into the cache, and read those that leave next."""
@@ -248,7 +260,9 @@ class Engine:
                     link.crossing = None
                     self._due.append(transfer)
                     self._arrived(transfer)
-        self._port_left = [max(0, left - 1) for left in self._port_left]
+        for entry, left in enumerate(self._port_left):
+            if left:
+                self._port_left[entry] = left - 1
 
     def _start(self, link: Link) -> None:
         """A link and a port take a transfer. One that leaves is read in the cycle before its first beat."""

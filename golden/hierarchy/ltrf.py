@@ -162,9 +162,11 @@ class Ltrf(Hierarchy):
 
     def _complete(self) -> None:
         """Find the warps whose registers are where they have to be."""
-        self.may_issue = sum(
-            1 << warp for warp in self._owner if warp is not None and self.blocks[warp].complete
-        )
+        complete = 0
+        for warp in self._owner:
+            if warp is not None and self.blocks[warp].complete:
+                complete |= 1 << warp
+        self.may_issue = complete
 
     @property
     def may_activate(self) -> int:
@@ -172,11 +174,11 @@ class Ltrf(Hierarchy):
         vectors are being saved."""
         if not self.offsets.unused:
             return 0
-        return sum(
-            1 << warp
-            for warp, block in enumerate(self.blocks)
-            if block.offset is None and warp != self._saving
-        )
+        outside = 0
+        for warp, block in enumerate(self.blocks):
+            if block.offset is None and warp != self._saving:
+                outside |= 1 << warp
+        return outside
 
     def activate(self, warp: int) -> None:
         """The warp becomes active: it gets a row, and its working set comes in."""
@@ -211,7 +213,10 @@ class Ltrf(Hierarchy):
 
     def issue(self, uop: TraceUop) -> None:
         """A uop issues: the registers it reads for the last time and those it writes."""
-        last = sum(1 << register for slot, register in enumerate(uop.sources) if uop.dead >> slot & 1)
+        last = 0
+        for slot, register in enumerate(uop.sources):
+            if uop.dead >> slot & 1:
+                last |= 1 << register
         self.blocks[uop.warp].access(last, ((1 << uop.count) - 1) << uop.destination)
         self._mapping.cached(uop)
         self._mapping.issue(uop)
@@ -227,7 +232,10 @@ class Ltrf(Hierarchy):
             return True
         if self._loading is not None or self._saving is not None:
             return True
-        return any(self._works(warp) or self.blocks[warp].empty for warp in self._owner if warp is not None)
+        for warp in self._owner:
+            if warp is not None and (self._works(warp) or self.blocks[warp].empty):
+                return True
+        return False
 
     def read(self, collector: int, slot: int, uop: TraceUop, register: int, tag: int = 0) -> None:
         """Request an operand (operand read interface); its place is looked up from the next cycle on."""
@@ -297,7 +305,7 @@ class Ltrf(Hierarchy):
     def step(self) -> list[Arrival]:
         """One cycle, after its results; returns the operands granted in the previous cycle."""
         arrived = self.arriving
-        empty = next((warp for warp in self._owner if warp is not None and self.blocks[warp].empty), None)
+        empty = self._empty()
         turn, choice = self._next_turn(), self._choose()
         values, metadata = self._values, self._metadata
         self.arriving = [
@@ -319,6 +327,13 @@ class Ltrf(Hierarchy):
         self._complete()
         return arrived
 
+    def _empty(self) -> int | None:
+        """Find a warp whose row can be given to another one."""
+        for warp in self._owner:
+            if warp is not None and self.blocks[warp].empty:
+                return warp
+        return None
+
     # --- Registers that set off.
 
     def _works(self, warp: int) -> bool:
@@ -332,13 +347,16 @@ class Ltrf(Hierarchy):
 
     def _next_turn(self) -> tuple[int, bool] | None:
         """Find the row whose turn it is in the next cycle, and whether its registers leave."""
-        work = sum(1 << row for row, warp in enumerate(self._owner) if warp is not None and self._works(warp))
+        work = 0
+        for row, warp in enumerate(self._owner):
+            if warp is not None and self._works(warp):
+                work |= 1 << row
         if not work:
             return None
         row = first_from(work, self._pointer)
-        warp = self._owner[row]
-        assert warp is not None
-        return row, self.blocks[warp].out != 0
+        working = self._owner[row]
+        assert working is not None
+        return row, self.blocks[working].out != 0
 
     def _give_turn(self, turn: tuple[int, bool] | None) -> None:
         """Give a row, or none, the turn from the next cycle on."""
@@ -367,7 +385,9 @@ class Ltrf(Hierarchy):
         """The registers that were chosen are on their way from now on."""
         warp = self._owner[row]
         assert warp is not None
-        block, mask = self.blocks[warp], sum(1 << each.register for each in chosen)
+        block, mask = self.blocks[warp], 0
+        for each in chosen:
+            mask |= 1 << each.register
         if out:
             block.placed &= ~mask
             block.departing |= mask
