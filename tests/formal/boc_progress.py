@@ -65,10 +65,11 @@ class Drains(Harness):
 
 
 class Fair(Harness):
-    """What the warps share serves none of them twice while another one wants it: a uop that waits for its
-    entries is looked at, a unit chooses a complete uop, and the bus a value that has left its window, before
-    any other warp has its second turn. A uop that waits is passed by one that issues in every second cycle at
-    most.
+    """Fairness of what the warps share, which serves none of them twice while another one wants it.
+
+    A uop that waits for its entries is looked at, a unit chooses a complete uop, and the bus a value that has
+    left its window, before any other warp has its second turn. A uop that waits is passed by one that issues
+    in every second cycle at most.
 
     `overtaken`: per resource, some warp that wants it has seen another one served.
     """
