@@ -235,8 +235,10 @@ class Hierarchy(ABC):
     may_issue : mask of the warps whose registers are where they have to be, at the clock edge.
     landing : (warp, mask) of registers that no longer hinder anybody, once this cycle's results are written;
         whoever takes note of it clears it.
+    looks_ahead : the place of a result is found (`find`) in the cycle before it is offered (`write`).
     """
 
+    looks_ahead: bool = False
     may_issue: int
     landing: list[tuple[int, int]]
 
@@ -286,9 +288,13 @@ class Hierarchy(ABC):
     def begin(self) -> None:
         """A cycle begins in which the storage is busy."""
 
+    def find(self, uop: TraceUop, register: int) -> None:
+        """Find where a result register goes that its unit may offer in the next cycle, if the hierarchy
+        `looks_ahead`."""
+
     @abstractmethod
-    def bank_of(self, warp: int, register: int) -> int:
-        """Return the bank that a write goes to."""
+    def bank_of(self, writer: int, warp: int, register: int) -> int:
+        """Return the bank that a unit's offer asks for, or, behind the units, that of an evicted value."""
 
     @abstractmethod
     def write(self, uop: TraceUop, register: int, value: Value) -> bool:

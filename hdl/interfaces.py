@@ -388,6 +388,29 @@ def result_stream(config: SmConfig) -> stream.Signature:
     return stream.Signature(write_layout(config))
 
 
+class LookAhead(wiring.Signature):
+    """Result interface of one unit to a hierarchy that has to find where a result goes.
+
+    Seen from the result arbiter. Functions of registers. `result_stream` offers a register only if this has
+    named it in the cycle before.
+
+    Members
+    -------
+    warp : Out(bits(warps)). Warp of the register that may be offered in the next cycle.
+    register : Out(8). Its number.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({"warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH)})
+
+
+class LookAheadInterface(Interface, Protocol):
+    """Interface object of the signature `LookAhead`."""
+
+    warp: Signal
+    register: Signal
+
+
 class ResultOffer(wiring.Signature):
     """Result interface of one unit to collectors that keep results.
 

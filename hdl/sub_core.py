@@ -102,8 +102,9 @@ class SubCore(wiring.Component):
             len(self.scheduler.away) > 0,
             len(self.registers.owed),
         )
-        self.pipelines = Pipelines(config, probe)
-        self.results = ResultArbiter(config, collection.keeps, collection.evicts, probe)
+        ahead = len(self.registers.ahead) > 0
+        self.pipelines = Pipelines(config, ahead, probe)
+        self.results = ResultArbiter(config, collection.keeps, collection.evicts, ahead, probe)
         self.moves = DecompressMoves(config, len(self.registers.stored), probe, scheme.units.mapping.renames)
         self.scalar = scalar_lanes(config, self.registers.parts, collection, self.registers.executes, probe)
         parts = self._parts()
@@ -218,6 +219,7 @@ class SubCore(wiring.Component):
             *zip(results.offer, collectors.result, strict=True),
             *zip(collectors.evicted, registers.evicted, strict=True),
             *zip(results.finished, registers.finished, strict=True),
+            *zip(results.ahead, registers.ahead, strict=True),
         ]
         for offered, taker in pairs:
             wiring.connect(m, offered, taker)
@@ -225,6 +227,10 @@ class SubCore(wiring.Component):
             registers.first.eq(results.first),
             collectors.first.eq(results.first),
             results.evicted.eq(Cat(port.valid & port.ready for port in collectors.evicted)),
+        ]
+        m.d.comb += [
+            left.eq(retired.valid)
+            for left, retired in zip(self.pipelines.left, results.retired, strict=False)
         ]
         for unit, retired in enumerate(results.retired):
             names = retired.signature.members

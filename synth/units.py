@@ -154,7 +154,7 @@ _INSIDE = (
     Unit("decompressor_half", Decompressor, lambda config, *_: Decompressor(config, min(2, config.lanes))),
     Unit("bdi_compressor", BdiCompressor, lambda config, *_: BdiCompressor(config)),
     Unit("bdi_decompressor", BdiDecompressor, lambda config, *_: BdiDecompressor(config)),
-    Unit("pipelines", Pipelines, lambda config, _, probe: Pipelines(config, probe)),
+    Unit("pipelines", Pipelines, lambda config, _, probe: Pipelines(config, probe=probe)),
     Unit("result_arbiter", ResultArbiter, lambda config, _, probe: ResultArbiter(config, probe=probe)),
     Unit("lsu", Lsu, lambda config, _, probe: Lsu(config, probe=probe)),
     Unit(

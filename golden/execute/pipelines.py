@@ -32,6 +32,13 @@ class Pipelines(Units):
     probe : receives `dispatch`.
     dispatched : called with every uop that is dispatched; returns whether one lane executes it.
 
+    Attributes
+    ----------
+    results : per unit, (first cycle in which the result may be written, uop), in order.
+    pending : mask of the units that have any.
+    early : per unit, cycles before that one in which a result stage may see the uop: 1, or 0 of the
+        load/store unit and of units of one cycle.
+
     Latency: a uop dispatched in t is first offered to the banks in t + latency.
     """
 
@@ -56,9 +63,9 @@ class Pipelines(Units):
         self._free_at = [0] * len(Unit)
         #: Cycle in which a result last left; its credit counts from the next cycle on.
         self._freed = [-1] * len(Unit)
-        #: Per unit, (first cycle in which the result may be written, uop), in order.
+        self.early = [int(latency > 1) for latency in self._latency]
+        self.early[_LSU] = 0
         self.results: list[deque[tuple[int, TraceUop]]] = [deque() for _ in Unit]
-        #: Units with anything in `results`.
         self.pending = 0
         #: Input queue of the load/store unit: (cycle of dispatch, uop).
         self.lsu_queue: deque[tuple[int, TraceUop]] = deque()

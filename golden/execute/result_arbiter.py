@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from warpbank.arch.uop import Unit
 from warpbank.golden.execute.pipelines import Pipelines
+from warpbank.golden.execute.result_stage import ResultStage
 from warpbank.golden.interfaces import Collector, Hierarchy
 from warpbank.golden.probe import Probe
 from warpbank.golden.round_robin import first_from
@@ -27,6 +28,8 @@ class ResultArbiter:
     Collectors that keep results (BOC, CCU) are asked first, all of them at once: a result that cannot have
     its collector's port waits and does not ask for a bank; one that goes into the collector only needs no
     bank. What such collectors evict is one more writer, the last in the rotation.
+
+    Over a hierarchy that looks ahead (`Hierarchy.looks_ahead`) units offer what has passed a `ResultStage`.
 
     Parameters
     ----------
@@ -54,28 +57,28 @@ class ResultArbiter:
         self._retired = retired
         self._probe = probe
         self._pointer = 0
+        self._stage = ResultStage(pipelines, registers) if registers.looks_ahead else None
 
     def next_cycle(self, cycle: int) -> int:
         """Return the next cycle after `cycle` in which a result can be written."""
-        best = NEVER
-        for queue in self._pipelines.results:
-            if queue and queue[0][0] < best:
-                best = queue[0][0]
+        best, stage = NEVER, self._stage
+        for unit, queue in enumerate(self._pipelines.results):
+            if queue:
+                best = min(best, queue[0][0] if stage is None else stage.next_cycle(unit, cycle))
         return max(best, cycle + 1)
 
     def step(self, cycle: int) -> None:
         """Write the results that find their bank or collector free."""
         results = self._pipelines.results
-        collectors = self._collectors
-        units = self._pipelines.pending
-        held = absorbed = 0
+        collectors, stage = self._collectors, self._stage
+        units = self._pipelines.pending if stage is None else stage.offering
+        held = absorbed = served = 0
         if collectors.caches:
-            held, absorbed = collectors.claim(self._offers(cycle))
+            held, absorbed = collectors.claim(self._offers(cycle, units))
             units &= ~held
             if collectors.evicted is not None:
                 units |= 1 << _EVICTED
         unit = self._pointer
-        served = False
         while units:
             unit = first_from(units, unit)
             units &= ~(1 << unit)
@@ -84,14 +87,16 @@ class ResultArbiter:
             else:
                 ready, uop = results[unit][0]
                 taken = ready <= cycle and self._write(unit, uop, cycle, bool(absorbed >> unit & 1))
-            if taken and not served:
-                self._pointer = (unit + 1) % _WRITERS
-                served = True
+            if taken:
+                if not served:
+                    self._pointer = (unit + 1) % _WRITERS
+                served |= 1 << unit
+        if stage is not None:
+            stage.step(cycle, served)
 
-    def _offers(self, cycle: int) -> list[tuple[int, TraceUop, int]]:
-        """The registers that the units offer, in the order in which they are looked at."""
+    def _offers(self, cycle: int, units: int) -> list[tuple[int, TraceUop, int]]:
+        """The registers that these units offer, in the order in which they are looked at."""
         offers = []
-        units = self._pipelines.pending
         unit = self._pointer
         while units:
             unit = first_from(units, unit)
@@ -133,4 +138,4 @@ class ResultArbiter:
         return True
 
     def _wait(self, unit: int, warp: int, register: int) -> None:
-        self._probe.emit("write_wait", unit, self._registers.bank_of(warp, register))
+        self._probe.emit("write_wait", unit, self._registers.bank_of(unit, warp, register))

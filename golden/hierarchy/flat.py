@@ -66,7 +66,7 @@ class Flat(Hierarchy):
         """Begin a cycle in which the storage is busy."""
         self._main.begin()
 
-    def bank_of(self, warp: int, register: int) -> int:
+    def bank_of(self, writer: int, warp: int, register: int) -> int:
         """The bank a write goes to."""
         return self._main.bank_of(warp, register)
 

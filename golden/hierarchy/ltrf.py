@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warpbank.arch.parameters import SmConfig
+from warpbank.arch.uop import Unit
 from warpbank.golden.contents import Kept, Shelf
 from warpbank.golden.hierarchy.allocation import AddressAllocation
 from warpbank.golden.hierarchy.engine import Engine, Transfer
@@ -26,6 +27,11 @@ from warpbank.golden.values import Value, merge
 
 #: Registers of a warp whose place in the cache is looked up in a cycle.
 LOOKUPS = 2
+#: Destinations of a result, beside the banks of the cache: the main register file; none, since its register
+#: moves; not known, since nobody has looked.
+_MAIN, _MOVES, _UNKNOWN = -1, -2, -3
+#: What the collectors evict is a writer behind the units.
+_EVICTED = len(Unit)
 
 
 @dataclass
@@ -67,7 +73,10 @@ class Ltrf(Hierarchy):
     since its interval may write it again. Its home is not released while it is carried.
 
     A result goes where its register is: into the cache if it is valid there, else into the main register
-    file; while the register moves it waits, and while the engine uses its bank of the cache. Operands come
+    file; while the register moves it waits, and while the engine uses its bank of the cache. Where it is is
+    found in the cycle before the result is offered (`ResultStage`); a value that a collector evicts is looked
+    up from the cycle on in which it is first offered, and not taken in that one. A register that was chosen
+    to set off in the cycle of the look-up is not written: its offer has its bank for nothing. Operands come
     from the cache only.
 
     With `cache.write_back` `dirty`, an extension of ours, a bit per place of the cache says whether the main
@@ -94,6 +103,8 @@ class Ltrf(Hierarchy):
     probe : receives the events.
     liveness : keep a liveness bit-vector, so that dead registers are not moved (LTRF+; LTRF, section 3.2).
     """
+
+    looks_ahead = True
 
     def __init__(
         self,
@@ -145,6 +156,10 @@ class Ltrf(Hierarchy):
         self._chosen_row = 0
         self._chosen_out = False
         self._cache_written = 0  # banks of the cache that are used in this cycle
+        self._spoiled = 0  # banks of the main register file that are given to a result that does not write
+        #: Destinations that were found for each unit's result, and for what the collectors evict.
+        self._found = [_UNKNOWN] * (_EVICTED + 1)
+        self._evicted = _UNKNOWN  # what this cycle's look-up of an evicted value finds
         self._zeroed: list[tuple[int, int]] = []  # (bank, row) of the cache that are cleared in this cycle
 
     # --- Warps.
@@ -245,25 +260,36 @@ class Ltrf(Hierarchy):
         """A cycle begins in which the storage is busy."""
         self._main.begin()
 
-    def bank_of(self, warp: int, register: int) -> int:
-        """The bank a write goes to: of the cache, if the register is there, else of the main register
-        file."""
+    def find(self, uop: TraceUop, register: int) -> None:
+        """Find where a result goes that may be offered in the next cycle."""
+        self._found[uop.unit] = self._destination(uop.warp, register)
+
+    def _destination(self, warp: int, register: int) -> int:
+        """The bank of the cache that has a register, or where else its result goes."""
         block = self.blocks[warp]
-        if block.valid >> register & 1:
-            return block.table[register]
-        return self._main.bank_of(warp, register)
+        if block.moving >> register & 1:
+            return _MOVES
+        return block.table[register] if block.placed >> register & 1 else _MAIN
+
+    def bank_of(self, writer: int, warp: int, register: int) -> int:
+        """The bank that an offer asks for: of the cache, if its register was found there, else of the main
+        register file."""
+        found = self._found[writer]
+        return found if found >= 0 else self._main.bank_of(warp, register)
 
     def write(self, uop: TraceUop, register: int, value: Value) -> bool:
         """Write one result register (result interface); False: it moves, or its bank has something else to do
         in this cycle."""
-        block = self.blocks[uop.warp]
-        if block.moving >> register & 1:
+        found = self._found[uop.unit]
+        if found == _MOVES:
             return False
         metadata = self._storage.describe(uop, value)
-        if block.valid >> register & 1:
-            taken = self._write_cache(uop.warp, register, uop.lane_mask, value, metadata)
+        if found >= 0:
+            taken = self._write_cache(uop.warp, register, found, uop.lane_mask, value, metadata)
         else:
-            taken = self._main.write_described(uop, register, value, metadata)
+            taken = self._has_main(uop.warp, register) and self._main.write_described(
+                uop, register, value, metadata
+            )
         if taken:
             self.landing.append((uop.warp, 1 << register))
         return taken
@@ -274,25 +300,46 @@ class Ltrf(Hierarchy):
 
     def write_back(self, warp: int, register: int, value: Value) -> bool:
         """Write a value that a collector evicts, unless its register has been released; False: as in
-        `write`."""
+        `write`, or it has not been looked up."""
         if self._main.drops(warp, register):
             return True
-        block = self.blocks[warp]
-        if block.moving >> register & 1:
+        found, self._evicted = self._found[_EVICTED], self._destination(warp, register)
+        if found in (_UNKNOWN, _MOVES):
             return False
-        if block.valid >> register & 1:
+        if found >= 0:
             metadata = self._storage.encode(value, True)
-            return self._write_cache(warp, register, self._every_lane, value, metadata)
-        return self._main.put_back(warp, register, value)
+            taken = self._write_cache(warp, register, found, self._every_lane, value, metadata)
+        else:
+            taken = self._has_main(warp, register) and self._main.put_back(warp, register, value)
+        if taken:
+            self._evicted = _UNKNOWN
+        return taken
 
-    def _write_cache(self, warp: int, register: int, mask: int, value: Value, metadata: Metadata) -> bool:
-        """Write some lanes of a register that the cache holds; False: its bank is taken."""
-        block = self.blocks[warp]
-        entry, offset = block.table[register], block.offset
-        assert offset is not None
+    def _has_main(self, warp: int, register: int) -> bool:
+        """Whether a bank of the main register file takes a result: not if its register has just been chosen
+        to come, nor if the bank has been given to one of which that is so."""
+        bit = 1 << self._main.bank_of(warp, register)
+        if self._spoiled & bit:
+            return False
+        if self.blocks[warp].moving >> register & 1:
+            if not self._main.taken & bit:
+                self._spoiled |= bit
+            return False
+        return True
+
+    def _write_cache(
+        self, warp: int, register: int, entry: int, mask: int, value: Value, metadata: Metadata
+    ) -> bool:
+        """Write some lanes of a register that was found in a bank of the cache; False: the bank is taken, or
+        the register has just been chosen to leave."""
         if self._cache_written >> entry & 1:
             return False
         self._cache_written |= 1 << entry
+        block = self.blocks[warp]
+        if block.moving >> register & 1:
+            return False
+        offset = block.offset
+        assert offset is not None
         self._dirty[offset] |= 1 << entry
         values = self._values[entry]
         values[offset] = value if mask == self._every_lane else merge(values[offset], value, mask)
@@ -305,6 +352,7 @@ class Ltrf(Hierarchy):
     def step(self) -> list[Arrival]:
         """One cycle, after its results; returns the operands granted in the previous cycle."""
         arrived = self.arriving
+        self._found[_EVICTED], self._evicted, self._spoiled = self._evicted, _UNKNOWN, 0
         empty = self._empty()
         turn, choice = self._next_turn(), self._choose()
         values, metadata = self._values, self._metadata

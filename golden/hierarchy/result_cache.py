@@ -136,7 +136,7 @@ class ResultCache(Hierarchy):
         """A cycle begins in which the storage is busy."""
         self._main.begin()
 
-    def bank_of(self, warp: int, register: int) -> int:
+    def bank_of(self, writer: int, warp: int, register: int) -> int:
         """The register's bank of the main register file, wherever a result goes."""
         return self._main.bank_of(warp, register)
 

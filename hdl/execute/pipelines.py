@@ -28,6 +28,7 @@ class Pipelines(wiring.Component):
     Parameters
     ----------
     config : the machine: latencies, intervals, queue sizes.
+    ahead : a result stage takes the uops, a cycle before their results are there.
     probe : generate `events` (dispatch, lsu_accept).
 
     Members
@@ -38,7 +39,9 @@ class Pipelines(wiring.Component):
     alone : In(1), if `scalar_sfu` is "one". One lane executes the uop that enters the special-function unit
         in this cycle.
     returned : In(returned_stream). A complete uop from the load/store unit.
-    result : Out(stream of result_layout) per unit. The oldest uop, once its result is there.
+    result : Out(stream of result_layout) per unit. The oldest uop, once its result is there; with `ahead`, is
+        there in the next cycle.
+    left : In(1) per unit, with `ahead`. The last write of one of the unit's uops is done.
     overflow : Out(1). The queue of what the load/store unit returned was full, and a uop was lost. Golden's
         queue has no bound.
 
@@ -49,20 +52,22 @@ class Pipelines(wiring.Component):
     lsu: stream.Interface
     returned: AlwaysInterface
     result: list[stream.Interface]
+    left: list[Signal]
     overflow: Signal
     alone: list[Signal]
     events: EventsInterface
 
-    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+    def __init__(self, config: SmConfig, ahead: bool = False, probe: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Pipelines needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
-        self._probe = probe
+        self._ahead, self._probe = ahead, probe
         members = {
             "dispatch": In(dispatch_stream(config)).array(UNITS),
             "lsu": Out(lsu_stream(config)),
             "returned": In(returned_stream(config)),
             "result": Out(stream.Signature(result_layout(config))).array(UNITS),
+            "left": In(1).array(UNITS if ahead else 0),
             "overflow": Out(1),
             "alone": In(1).array(int(config.sub_core.execute.scalar_sfu == "one")),
         }
@@ -118,7 +123,12 @@ class Pipelines(wiring.Component):
         wait = Signal(
             range(max(2, shape.interval)), name=f"wait_{name}"
         )  # cycles until the unit takes another one
-        m.d.comb += port.ready.eq(queue.w_rdy & (wait == 0))
+        credit: Value = queue.w_rdy
+        if self._ahead:  # what is in the stage has one, too
+            used = Signal(range(execute.result_queue + 1), name=f"used_{name}")
+            m.d.sync += used.eq(used + enters - self.left[unit])
+            credit = used != execute.result_queue
+        m.d.comb += port.ready.eq(credit & (wait == 0))
         if shape.interval > 1:
             busy = shape.interval - 1
             with m.If(enters):
@@ -128,8 +138,9 @@ class Pipelines(wiring.Component):
                 m.d.sync += wait.eq(wait - 1)
 
         through: Value = enters
-        if shape.latency > 1:
-            line = Signal(shape.latency - 1, name=f"line_{name}")
+        latency = shape.latency - (self._ahead and shape.latency > 1)
+        if latency > 1:
+            line = Signal(latency - 1, name=f"line_{name}")
             m.d.sync += line.eq(Cat(enters, line))
             through = line[-1]
         done = Signal(bits(execute.result_queue + 1), name=f"done_{name}")

@@ -8,7 +8,10 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MOVE
+from warpbank.hdl.execute.result_stage import ResultStage
 from warpbank.hdl.interfaces import (
+    LookAhead,
+    LookAheadInterface,
     ResultOffer,
     ResultOfferInterface,
     Retired,
@@ -37,12 +40,15 @@ class ResultArbiter(wiring.Component):
     config : the machine.
     keeps : units whose results the collectors may keep: none or all. They see the offers first.
     evicts : values that the collectors evict in a cycle: they are a writer behind the units.
+    ahead : the hierarchy finds the place of a result in the cycle before it is offered: a `ResultStage` per
+        unit.
     probe : generate `events` (retire).
 
     Members
     -------
     head : In(stream of result_layout) per unit. Oldest uop of the unit whose result is there; taken with its
-        last write.
+        last write. With `ahead`, whose result is there in the next cycle; taken as its stage is free.
+    ahead : Out(LookAhead) per unit, with `ahead`. Register that may be offered in the next cycle.
     result : Out(result_stream) per unit. Result interface to the hierarchy: the next register of that uop.
     offer : Out(ResultOffer) per unit of `keeps`. Result interface to the collectors: the register that
         `result` offers.
@@ -53,6 +59,7 @@ class ResultArbiter(wiring.Component):
     """
 
     head: list[stream.Interface]
+    ahead: list[LookAheadInterface]
     result: list[stream.Interface]
     first: Signal
     finished: list[WrittenInterface]
@@ -61,13 +68,17 @@ class ResultArbiter(wiring.Component):
     offer: list[ResultOfferInterface]
     evicted: Signal
 
-    def __init__(self, config: SmConfig, keeps: int = 0, evicts: int = 0, probe: bool = False) -> None:
+    def __init__(
+        self, config: SmConfig, keeps: int = 0, evicts: int = 0, ahead: bool = False, probe: bool = False
+    ) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"ResultArbiter needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         self._probe = probe
+        self._ahead = ahead
         members = {
             "head": In(stream.Signature(result_layout(config))).array(UNITS),
+            "ahead": Out(LookAhead(config)).array(UNITS if ahead else 0),
             "result": Out(result_stream(config)).array(UNITS),
             "first": Out(bits(UNITS + evicts)),
             "retired": Out(Retired(config)).array(UNITS),
@@ -85,12 +96,18 @@ class ResultArbiter(wiring.Component):
         for unit, (head, result, retired) in enumerate(
             zip(self.head, self.result, self.retired, strict=True)
         ):
-            uop, offer = head.payload, result.payload
+            uop, offer, there = head.payload, result.payload, head.valid
+            stage: ResultStage | None = None
+            if self._ahead:
+                stage = m.submodules[f"stage_{unit}"] = ResultStage(self._config)
+                wiring.connect(m, wiring.flipped(head), stage.head)
+                wiring.connect(m, wiring.flipped(self.ahead[unit]), stage.ahead)
+                uop, there = stage.uop, stage.valid
             done = Signal(
                 range(MAX_DESTINATIONS), name=f"done_{unit}"
             )  # registers written of the uop at the head
             nothing = uop.count == 0
-            asks = head.valid & ~nothing
+            asks = there & ~nothing if stage is None else there & stage.known & ~nothing
             taken: Value = result.ready
             if self.offer:
                 port = self.offer[unit]
@@ -113,14 +130,18 @@ class ResultArbiter(wiring.Component):
                 finished.warp.eq(uop.warp),
                 finished.register.eq(offer.register),
             ]
-            takes = Signal(name=f"served_{unit}")
-            m.d.comb += takes.eq(head.valid & (nothing | taken))
+            takes, leaves = Signal(name=f"served_{unit}"), Signal(name=f"leaves_{unit}")
+            m.d.comb += takes.eq(asks & taken | there & nothing)
             served.append(takes)
-            m.d.comb += head.ready.eq(takes & (nothing | (done + 1 == uop.count)))
+            m.d.comb += leaves.eq(takes & (nothing | (done + 1 == uop.count)))
             with m.If(takes):
-                m.d.sync += done.eq(Mux(head.ready, 0, done + 1))
+                m.d.sync += done.eq(Mux(leaves, 0, done + 1))
+            if stage is None:
+                m.d.comb += head.ready.eq(leaves)
+            else:
+                m.d.comb += [stage.done.eq(done), stage.takes.eq(takes), stage.leaves.eq(leaves)]
             m.d.comb += [
-                retired.valid.eq(head.ready),
+                retired.valid.eq(leaves),
                 retired.warp.eq(uop.warp),
                 retired.seq.eq(uop.seq),
                 retired.predicates.eq(uop.predicates_written),
@@ -128,7 +149,7 @@ class ResultArbiter(wiring.Component):
             ]
             if self._probe:
                 moved = uop.seq[MOVE.bit_length() - 1]  # a move is no uop of the program
-                emit(m, self.events.retire[unit], head.ready & ~moved, warp=uop.warp, seq=uop.seq)
+                emit(m, self.events.retire[unit], leaves & ~moved, warp=uop.warp, seq=uop.seq)
         served += list(self.evicted)
         choice = first_from(m, Cat(served), self.first, "served")
         with m.If(choice.any):

@@ -9,7 +9,7 @@ from operator import or_
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.memory import Memory, WritePort
 from amaranth.lib.wiring import Out
@@ -17,7 +17,7 @@ from amaranth.lib.wiring import Out
 from warpbank.arch.parameters import TRANSFER_QUEUE, SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.hierarchy.engine import Engine
-from warpbank.hdl.hierarchy.link import Link, transfer_layout
+from warpbank.hdl.hierarchy.link import transfer_layout
 from warpbank.hdl.hierarchy.ltrf_events import LOOKUPS, LtrfEvents
 from warpbank.hdl.hierarchy.ports import Hierarchy, HierarchyPorts
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
@@ -90,6 +90,9 @@ class Ltrf(LtrfEvents, Hierarchy):
         self._writers = collection.writers
         self._metadata = main.layout
         self._tracks = core.cache.write_back == "dirty"
+        self._place_layout = data.StructLayout(
+            {"entry": bits(self._entries), "offset": bits(core.active_warps)}
+        )
         self._blocks = WarpControlBlocks(config, 2 * LOOKUPS + self._writers, liveness)
         self.engine = self.engine_class(config, main.storage.read_delay, main.layout.size)
         self._arbiter = Arbiter(
@@ -101,6 +104,7 @@ class Ltrf(LtrfEvents, Hierarchy):
             main.layout,
             keeps=UNITS,
             owed=core.transfers if main.layout.size or self._tracks else 0,
+            ahead=UNITS,
             prefetched=self._blocks.registers_per_warp,
         )
         members: dict[str, Any] = dict(ports.members)
@@ -209,7 +213,7 @@ class Ltrf(LtrfEvents, Hierarchy):
                     m.d.comb += [request.banks[slot].eq(find.entry), request.rows[slot].eq(find.offset)]
             remaining = remaining & ~first.one_hot
             if self._probe:
-                held = find.placed & ~self._moving(find.warp, find.register, self._all_links())
+                held = find.placed & ~self._moving(find.warp, find.register)
                 emit(
                     m,
                     self.events.interval_read[number],
@@ -251,54 +255,77 @@ class Ltrf(LtrfEvents, Hierarchy):
     # --- Results.
 
     def _find_results(self, m: Module) -> None:
-        """Find each writer's register: in the cache, in the main register file, or on its way."""
+        """Find each writer's register, which is offered in the next cycle: in the cache, in the main register
+        file, or on its way.
+
+        A register that is chosen to set off in this cycle is on its way in the next one. Its writer has its
+        bank then, and writes nothing.
+        """
         main = self._main
         self._all, self._offers = [*self.result, *self.evicted], [*main.result, *main.evicted]
-        self._finds = list(self._blocks.find)[2 * LOOKUPS :]
-        self._to_cache = []
-        m.d.comb += main.first.eq(self.first)
-        for number, (writer, offer, find) in enumerate(
-            zip(self._all, self._offers, self._finds, strict=True)
-        ):
-            links = self.engine.links
-            warp, register, bank = writer.payload.warp, writer.payload.register, main.bank_of[number]
-            here, moving = Signal(name=f"here_{number}"), Signal(name=f"moving_{number}")
-            there = main.exists[number] if number >= UNITS else Const(1, 1)
+        self._places, self._to_cache = [], []
+        self._in_cache, self._in_main = [], []
+        self._spoiled = Signal(self._writers, name="spoiled")
+        asks = [*self.ahead, *(evicted.payload for evicted in self.evicted)]
+        m.d.comb += [main.first.eq(self.first), main.spoiled.eq(self._spoiled)]
+        finds = list(self._blocks.find)[2 * LOOKUPS :]
+        for number, (writer, offer, find) in enumerate(zip(self._all, self._offers, finds, strict=True)):
+            warp, register, ask = writer.payload.warp, writer.payload.register, asks[number]
+            here, there = (Signal(name=f"found_in_{name}_{number}") for name in ("cache", "main"))
+            place = record(self._place_layout, name=f"found_{number}")
+            moving = Signal(name=f"moving_{number}")
             m.d.comb += [
-                offer.payload.eq(writer.payload),
-                offer.valid.eq(writer.valid & ~(there & (here | moving))),
-                find.warp.eq(warp),
-                find.register.eq(register),
-                moving.eq(self._moving(warp, register, [(bank == n, link) for n, link in enumerate(links)])),
-                here.eq(find.placed & ~moving),
+                find.warp.eq(ask.warp),
+                find.register.eq(ask.register),
+                moving.eq(self._moving(ask.warp, ask.register)),
             ]
-            self._to_cache.append(writer.valid & here & there)
+            m.d.sync += [
+                here.eq(find.placed & ~moving),
+                there.eq(~find.placed & ~moving),
+                place.entry.eq(find.entry),
+                place.offset.eq(find.offset),
+            ]
+            in_cache, in_main, spoiled = here, there, self._sets_off(warp, register)
+            if number >= UNITS:  # looked up since it has been offered; one that is nowhere is dropped
+                looked_up, exists = Signal(name="evicted_looked_up"), main.exists[number]
+                m.d.sync += looked_up.eq(writer.valid & ~writer.ready)
+                in_cache, in_main = here & looked_up & exists, there & looked_up | ~exists
+                spoiled = spoiled & exists
+            m.d.comb += [
+                self._spoiled[number].eq(spoiled),
+                offer.payload.eq(writer.payload),
+                offer.valid.eq(writer.valid & in_main),
+            ]
+            self._to_cache.append(writer.valid & in_cache)
+            self._in_cache.append(here)
+            self._in_main.append(there)
+            self._places.append(place)
             if self._probe:
                 emit(
                     m,
                     self.events.write_wait[number],
                     writer.valid & ~writer.ready,
                     unit=number,
-                    bank=Mux(here, find.entry, bank),
+                    bank=Mux(in_cache, place.entry, main.bank_of[number]),
                 )
 
-    def _all_links(self) -> list[tuple[Value, Link]]:
-        """All links, whatever bank a register is in."""
-        return [(Const(1, 1), link) for link in self.engine.links]
-
-    def _moving(self, warp: Value, register: Value, links: list[tuple[Value, Link]]) -> Value:
-        """Whether a register sets off or is on one of the links that are looked at."""
-        blocks = self._blocks
-        found: Value = (blocks.warp == warp) & Cat(
-            setting.valid & (setting.register == register) for setting in blocks.setting
-        ).any()
-        for looked_at, link in links:
+    def _moving(self, warp: Value, register: Value) -> Value:
+        """Whether a register sets off or is on a link."""
+        found = self._sets_off(warp, register)
+        for link in self.engine.links:
             here = Cat(
                 wanted & (transfer.warp == warp) & (transfer.register == register)
                 for wanted, transfer in zip(link.wanted, link.transfers, strict=True)
             )
-            found = found | looked_at & here.any()
+            found = found | here.any()
         return found
+
+    def _sets_off(self, warp: Value, register: Value) -> Value:
+        """Whether a register has been chosen, and is not on a link yet."""
+        blocks = self._blocks
+        return (blocks.warp == warp) & Cat(
+            setting.valid & (setting.register == register) for setting in blocks.setting
+        ).any()
 
     def _describe(self, m: Module) -> None:
         """Metadata of each writer's value, in the next cycle. A value that a collector evicts to the main
@@ -404,8 +431,8 @@ class Ltrf(LtrfEvents, Hierarchy):
         ]
         for row, dirty in enumerate(self._dirty):
             written = Cat(
-                choice.any & (port.addr == row)
-                for choice, port in zip(self._cache_choices, self._cache_ports, strict=True)
+                taken & (port.addr == row)
+                for taken, port in zip(self._cache_takes, self._cache_ports, strict=True)
             )
             mine = blocks.offset == row
             m.d.sync += dirty.eq((dirty | written | Mux(mine, given_now, 0)) & ~Mux(mine, fetched, 0))
@@ -422,6 +449,7 @@ class Ltrf(LtrfEvents, Hierarchy):
         )
         values, masks = self._payloads()
         self._served: list[Value] = []
+        self._cache_takes: list[Value] = []
         self._cache_choices: list[Choice] = []
         self._cache_ports: list[WritePort[int, Value]] = []
         for number, cache in enumerate(self._caches):
@@ -434,16 +462,19 @@ class Ltrf(LtrfEvents, Hierarchy):
                         self._engaged[number],
                         0,
                         Cat(
-                            valid & (find.entry == number)
-                            for valid, find in zip(self._to_cache, self._finds, strict=True)
+                            valid & (place.entry == number)
+                            for valid, place in zip(self._to_cache, self._places, strict=True)
                         ),
                     )
                 ),
             ]
             choice = first_from(m, offers, self.first, f"cache_bank_{number}")
             self._cache_choices.append(choice)
-            self._served.append(choice.one_hot)
-            offset = Array(find.offset for find in self._finds)[choice.index]
+            served, takes = Signal(self._writers, name=f"served_{number}"), Signal(name=f"takes_{number}")
+            m.d.comb += [served.eq(choice.one_hot & ~self._spoiled), takes.eq(served.any())]
+            self._served.append(served)
+            self._cache_takes.append(takes)
+            offset = Array(place.offset for place in self._places)[choice.index]
             port = cache.write_port(granularity=32)
             self._cache_ports.append(port)
             m.d.comb += [
@@ -458,7 +489,7 @@ class Ltrf(LtrfEvents, Hierarchy):
                         Mux(cleared, 0, values[choice.index]),
                     )
                 ),
-                port.en.eq(Mux(access.fills | cleared, -1, Mux(choice.any, masks[choice.index], 0))),
+                port.en.eq(Mux(access.fills | cleared, -1, Mux(takes, masks[choice.index], 0))),
             ]
             if self._probe:
                 payloads = Array(Cat(writer.payload.warp, writer.payload.register) for writer in self._all)
@@ -467,7 +498,7 @@ class Ltrf(LtrfEvents, Hierarchy):
                 emit(
                     m,
                     self.events.cache_write[number],
-                    choice.any,
+                    takes,
                     entry=number,
                     offset=offset,
                     warp=payload[:width],
@@ -481,8 +512,10 @@ class Ltrf(LtrfEvents, Hierarchy):
         size, main = self._metadata.size, self._main
         if not size:
             return
-        offsets, noted = Array(find.offset for find in self._finds), Array(self._noted)
-        for number, (choice, access) in enumerate(zip(self._cache_choices, self.engine.cache, strict=True)):
+        offsets, noted = Array(place.offset for place in self._places), Array(self._noted)
+        for number, (choice, takes, access) in enumerate(
+            zip(self._cache_choices, self._cache_takes, self.engine.cache, strict=True)
+        ):
             memory = m.submodules[f"cache_notes_{number}"] = Memory(
                 shape=size, depth=max(2, self._config.sub_core.active_warps), init=[]
             )
@@ -494,7 +527,7 @@ class Ltrf(LtrfEvents, Hierarchy):
             arrived = Signal(size, name=f"arrived_note_{number}")
             engine_row = Mux(access.fills, access.transfer.offset, self._cleared_row)
             m.d.sync += [
-                written.eq(self._written[number]),
+                written.eq(takes),
                 index.eq(choice.index),
                 fills.eq(access.fills),
                 cleared.eq(self._cleared[number]),
@@ -571,7 +604,8 @@ class Ltrf(LtrfEvents, Hierarchy):
         served = Signal(self._writers)
         m.d.comb += served.eq(reduce(or_, self._served))
         for number, (writer, offer) in enumerate(zip(self._all, self._offers, strict=True)):
-            m.d.comb += writer.ready.eq(served[number] | offer.valid & offer.ready)
+            taken = offer.valid & offer.ready & ~self._spoiled[number]
+            m.d.comb += writer.ready.eq(served[number] | taken)
         for keep, result in zip(self.keep, self.result, strict=True):
             m.d.comb += keep.valid.eq(result.valid & result.ready)
             m.d.comb += [

@@ -15,6 +15,8 @@ from warpbank.hdl.interfaces import (
     AlwaysInterface,
     Delivery,
     DeliveryInterface,
+    LookAhead,
+    LookAheadInterface,
     WriteBack,
     WriteBackInterface,
     Written,
@@ -43,6 +45,7 @@ class HierarchyPorts(wiring.Signature):
     landed : results that can be there from one cycle to the next.
     stored : banks whose writes may need decompress moves.
     owed : registers that the scoreboard is asked about.
+    ahead : units whose results are looked for in the cycle before they are offered: none or all.
     prefetched : registers of a warp that a PREFETCH may name.
 
     Members
@@ -52,6 +55,7 @@ class HierarchyPorts(wiring.Signature):
     deliver : Out(Delivery) per collector. They arrive, with their metadata; from registers.
     result : In(result_stream) per unit. A result register is offered (result interface); `ready`: it is
         written in this cycle.
+    ahead : In(LookAhead) per unit of `ahead`. Register that `result` may offer in the next cycle.
     evicted : In(evicted_stream) per value that collectors evict. `ready`: it is written, or dropped.
     first : In. Writer whose offer goes first, then the next ones in order, wrapping around.
     write, keep : Out(WriteBack) per bank; per unit. What is written; its value comes in.
@@ -79,6 +83,7 @@ class HierarchyPorts(wiring.Signature):
         landed: int = UNITS,
         stored: int = 0,
         owed: int = 0,
+        ahead: int = 0,
         prefetched: int = 0,
     ) -> None:
         core, tags = config.sub_core, collection.tags
@@ -89,6 +94,7 @@ class HierarchyPorts(wiring.Signature):
                 "read": In(read_stream(config, tags, collection.hinted)),
                 "deliver": Out(Delivery(config, tags, metadata)).array(core.collectors),
                 "result": In(result_stream(config)).array(UNITS),
+                "ahead": In(LookAhead(config)).array(ahead),
                 "evicted": In(evicted_stream(config)).array(collection.evicts),
                 "first": In(bits(collection.writers)),
                 "write": Out(WriteBack(config)).array(writes),
@@ -135,6 +141,7 @@ class Hierarchy(Hooked):
     read: AlwaysInterface
     deliver: list[DeliveryInterface]
     result: list[stream.Interface]
+    ahead: list[LookAheadInterface]
     evicted: list[stream.Interface]
     first: Signal
     write: list[WriteBackInterface]

@@ -440,7 +440,9 @@ class MainRegisterFile(Hooked):
         """A bank's one access: a write (of a result, or of an evicted value), or else what the cache wants,
         or the read that the arbiter grants. Returns whether it is the cache's."""
         bank, port = self.storage.bank[number], self.write[number]
-        back = choice.one_hot[UNITS] if self.evicted else Const(0, 1)
+        back: Value = choice.one_hot[UNITS] if self.evicted else Const(0, 1)
+        if self._cached:  # it may be spoiled
+            back = back & written
         payload = record(self.result[0].payload.shape(), name=f"written_{number}")
         payloads = Array(result.payload.as_value() for result in self.result)
         m.d.comb += [

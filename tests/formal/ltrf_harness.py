@@ -96,9 +96,10 @@ class Harness(Elaboratable):
             self._any(2, "masks"),
             self._any(2, "values"),
         )
+        self.ask_warp, self.ask_register = self._any(warps, "ask_warp"), self._any(registers, "ask_register")
         self.other_warp, self.other_register = (
-            self._any(warps, "other_warp"),
-            self._any(registers, "other_register"),
+            Signal(warps, name="other_warp"),
+            Signal(registers, name="other_register"),
         )
         self.first, self.was_read = self._any(range(7), "first"), self._any(1, "was_read")
         self.owed = self._any(len(self.unit.owed), "owed")
@@ -222,8 +223,13 @@ class Harness(Elaboratable):
         m.d.sync += self.reading.eq(self.reading & ~self.was_read | self.reads_it)
 
     def _results(self, m: Module) -> None:
-        """Unit 0 has results of the followed register, unit 1 any others."""
+        """Unit 0 has results of the followed register, unit 1 any others: what it looked for in the cycle
+        before."""
         unit = self.unit
+        asks = [(self.warp, self.register), (self.ask_warp, self.ask_register)]
+        for ahead, (warp, register) in zip(unit.ahead, asks, strict=False):
+            m.d.comb += [ahead.warp.eq(warp), ahead.register.eq(register)]
+        m.d.sync += [self.other_warp.eq(self.ask_warp), self.other_register.eq(self.ask_register)]
         m.d.comb += unit.first.eq(self.first)
         places = [(self.warp, self.register), (self.other_warp, self.other_register)]
         for number, (warp, register) in enumerate(places):
@@ -237,8 +243,8 @@ class Harness(Elaboratable):
             ]
         same = (self.other_warp == self.warp) & (self.other_register == self.register)
         m.d.comb += [
-            Assume(self.other_warp < WARPS),
-            Assume(~same),
+            Assume(self.ask_warp < WARPS),
+            Assume(~(same & self.offers[1])),
             Assume(~self.offers[0] | (self.pending & ~self.reading)),
         ]
         for number, owed in enumerate(unit.owed):
@@ -441,6 +447,8 @@ class Harness(Elaboratable):
             self._value_invariant(m, number, link)
         for number, port in enumerate(self.ports):
             self._port_invariant(m, number, port)
+        for number, place in enumerate([(self.warp, self.register), (self.other_warp, self.other_register)]):
+            self._found_invariant(m, number, *place)
         m.d.comb += self.claim(sum(self.blocks._turn) <= 1)
         for row in range(ROWS):
             self._turn_invariant(m, row)
@@ -478,6 +486,42 @@ class Harness(Elaboratable):
             for row, dirty in enumerate(self.unit._dirty):
                 clean = (at == row) & ~dirty.bit_select(table, 1)
                 m.d.comb += self.claim(~(mine & blocks.leaves & clean) | self.in_main)
+
+    def _found_invariant(self, m: Module, number: int, warp: Value, register: Value) -> None:
+        """Where a register was found in the cycle before it still is, or it has been chosen to set off
+        since."""
+        blocks, unit = self.blocks, self.unit
+        here, there, place = unit._in_cache[number], unit._in_main[number], unit._places[number]
+        lane = any_of(
+            [
+                setting.valid & (blocks.warp == warp) & (setting.register == register)
+                for setting in blocks.setting
+            ]
+        )
+        carried = any_of(
+            [
+                use & (transfer.warp == warp) & (transfer.register == register)
+                for link in self.links
+                for use, transfer in zip(self._used(link), link.transfers, strict=True)
+            ]
+        )
+        places = []
+        for row, (placed, table) in enumerate(zip(blocks._placed, blocks.tables, strict=True)):
+            mine = self._in_row(row, warp)
+            has = mine & placed.bit_select(register, 1)
+            m.d.comb += self.claim(
+                ~(here & (place.offset == row))
+                | mine & (Array(table)[register] == place.entry) & (has | lane & blocks.leaves)
+            )
+            places.append(has)
+        m.d.comb += [
+            self.claim(~here | (place.offset < ROWS) & (place.entry < ENTRIES)),
+            self.claim(~(here & there)),
+            self.claim(~(here | there) | ~carried),
+            self.claim(~(here & lane) | blocks.leaves),
+            self.claim(~(there & lane) | ~blocks.leaves),
+            self.claim(~there | ~any_of(places) | lane),
+        ]
 
     def _link_invariant(self, m: Module, number: int, link: Any) -> None:
         core = self.config.sub_core

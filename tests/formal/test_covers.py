@@ -154,6 +154,8 @@ def ltrf(h: Any) -> States:
         "store": sets_off & blocks.leaves,
         "deactivate": h.deactivate.any() & ~h.ended.any(),
         "row_free": blocks.freed,
+        "result_in_the_cache": h.unit._to_cache[0] & h.unit.result[0].ready,
+        "result_of_a_register_that_sets_off": h.unit._to_cache[0] & h.unit._spoiled[0],
     }
 
 
@@ -324,7 +326,7 @@ CASES: list[Any] = [
         id="boc_wide",
         marks=pytest.mark.long,
     ),
-    pytest.param(lambda: test_ltrf.Harness(inductive=False), ltrf, 14, id="ltrf", marks=pytest.mark.long),
+    pytest.param(lambda: test_ltrf.Harness(inductive=False), ltrf, 18, id="ltrf", marks=pytest.mark.long),
     pytest.param(
         lambda: test_ltrf.Drains(inductive=False), drains, 16, id="ltrf_drains", marks=pytest.mark.long
     ),

@@ -22,16 +22,18 @@ from warpbank.hdl.layouts import UNITS
 class Registers:
     """A register file whose banks are the low bits of the register; notes the offers and what was taken."""
 
+    looks_ahead = False
+
     def __init__(self, banks: int) -> None:
         self._banks = banks
         self.busy: set[int] = set()
         self.offers: dict[tuple[int, int, int], bool] = {}
 
-    def bank_of(self, warp: int, register: int) -> int:
+    def bank_of(self, writer: int, warp: int, register: int) -> int:
         return register % self._banks
 
     def write(self, uop: TraceUop, register: int, value: Any) -> bool:
-        bank = self.bank_of(uop.warp, register)
+        bank = self.bank_of(uop.unit, uop.warp, register)
         self.offers[uop.warp, uop.seq, register] = bank not in self.busy
         self.busy.add(bank)
         return self.offers[uop.warp, uop.seq, register]

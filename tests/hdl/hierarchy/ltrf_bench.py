@@ -121,6 +121,8 @@ class Bench:
         )
         self.warps = [Warp() for _ in range(core.warps)]
         self.results: list[deque[TraceUop]] = [deque() for _ in range(UNITS)]
+        self.offering = 0  # units whose next result was looked for in the cycle before
+        self.found = [False] * UNITS  # and did not move then
         # By collector, of each slot that waits: warp, register, value.
         self.missing: list[dict[int, tuple[int, int, Value]]] = [{} for _ in range(core.collectors)]
         self.happened: Counter[str] = Counter()
@@ -177,12 +179,12 @@ class Bench:
 
     def _write(self, ctx: Any) -> list[tuple[str, tuple[int, ...]]]:
         """Units offer results, in rotating order."""
-        rng, first = self.rng, self.rng.randrange(UNITS)
+        first = self.rng.randrange(UNITS)
         ctx.set(self.rtl.first, first)
         taken, waits = {}, []
         for unit in [*range(first, UNITS), *range(first)]:
             queue, port = self.results[unit], self.rtl.result[unit]
-            offered = bool(queue) and rng.random() < 0.12
+            offered = bool(self.offering >> unit & 1)
             ctx.set(port.valid, offered)
             if not offered:
                 continue
@@ -200,16 +202,32 @@ class Bench:
             )
             ctx.set(self.rtl.keep[unit].value, pack(value))
             moving = self.model.blocks[uop.warp].moving >> register & 1
+            self.happened["sets off as it is offered"] += moving and self.found[unit]
             taken[unit] = self.model.write(uop, register, value)
             if taken[unit]:
                 self._written(uop, register, unit)
             else:
-                waits.append(("write_wait", (unit, self.model.bank_of(uop.warp, register))))
+                waits.append(("write_wait", (unit, self.model.bank_of(unit, uop.warp, register))))
                 self.happened["waits for a move"] += moving
         for unit, expected in taken.items():
             assert ctx.get(self.rtl.result[unit].ready) == expected
             assert ctx.get(self.rtl.keep[unit].valid) == expected
+        self._look_ahead(ctx)
         return waits
+
+    def _look_ahead(self, ctx: Any) -> None:
+        """Some units' next results are looked for: they are offered in the next cycle."""
+        self.offering = 0
+        for unit, queue in enumerate(self.results):
+            if not queue or self.rng.random() > 0.15:
+                continue
+            uop = queue[0]
+            register = uop.destination + uop.written
+            self.offering |= 1 << unit
+            self.found[unit] = not self.model.blocks[uop.warp].moving >> register & 1
+            ctx.set(self.rtl.ahead[unit].warp, uop.warp)
+            ctx.set(self.rtl.ahead[unit].register, register)
+            self.model.find(uop, register)
 
     def _written(self, uop: TraceUop, register: int, unit: int) -> None:
         warp = self.warps[uop.warp]

@@ -214,7 +214,7 @@ class Bench:
             if taken[unit]:
                 self._written(uop, unit)
             else:
-                waits.append(("write_wait", (unit, self.model.bank_of(uop.warp, register))))
+                waits.append(("write_wait", (unit, self.model.bank_of(unit, uop.warp, register))))
         for unit, expected in taken.items():
             assert ctx.get(self.rtl.result[unit].ready) == expected, where
             assert ctx.get(self.rtl.keep[unit].valid) == expected, where

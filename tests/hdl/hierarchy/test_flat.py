@@ -77,7 +77,7 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
             taken[unit] = model.write(uop, register, value)
             values[unit] = value
             if not taken[unit]:
-                waits.append(("write_wait", (unit, model.bank_of(warp, register))))
+                waits.append(("write_wait", (unit, model.bank_of(unit, warp, register))))
         for unit, expected in taken.items():
             assert ctx.get(rtl.result[unit].ready) == expected
         for number, port in enumerate(rtl.write):

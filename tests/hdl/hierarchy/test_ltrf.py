@@ -14,6 +14,7 @@ from tests.hdl.bench import FEW, SEEDS, fails, make_uop, simulate, uop_record
 from tests.hdl.hierarchy.ltrf_bench import LTRFS, lockstep, with_unit
 from warpbank.arch.schemes import Scheme, parse_scheme
 from warpbank.hdl.hierarchy.ltrf import Ltrf
+from warpbank.hdl.hierarchy.ltrf_events import LOOKUPS
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 from warpbank.hdl.layouts import UNITS
 from warpbank.hdl.mapping.release import Release
@@ -49,7 +50,10 @@ HAPPENINGS: dict[str, tuple[list[tuple[str, int]], int, list[str]]] = {
     "": (
         [("fast", 3), ("slow", 2)],
         300,
-        [*MOVES, "prefetch", "row_free", "cache_grant", "start", "waits for a move"],
+        [
+            *(*MOVES, "prefetch", "row_free", "cache_grant", "start", "waits for a move"),
+            "sets off as it is offered",
+        ],
     ),
     "+gscalar": (
         [("fast", 3), ("fast", 4)],
@@ -163,7 +167,7 @@ class WritesStayClean(Ltrf):
 
     def _keep_dirty(self, m: Any) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(self, "_cache_choices", [])
+            patch.setattr(self, "_cache_takes", [])
             patch.setattr(self, "_cache_ports", [])
             super()._keep_dirty(m)
 
@@ -173,8 +177,16 @@ class OutOfTurn(Ltrf):
 
     def _find_results(self, m: Any) -> None:
         super()._find_results(m)
-        for writer, offer, find in zip(self._all, self._offers, self._finds, strict=True):
-            m.d.comb += offer.valid.eq(writer.valid & ~find.placed)
+        for in_main, find in zip(self._in_main, self._blocks.find[2 * LOOKUPS :], strict=True):
+            m.d.sync += in_main.eq(~find.placed)
+
+
+class WritesWhatSetsOff(Ltrf):
+    """A result is written although its register has been chosen to set off since it was found."""
+
+    def _find_results(self, m: Any) -> None:
+        super()._find_results(m)
+        m.d.comb += self._spoiled.eq(0)
 
 
 class IgnoresPart(Ltrf):
@@ -251,6 +263,7 @@ class KeepsNotes(Ltrf):
     ("unit", "machine", "rest"),
     [
         (OutOfTurn, "slow", ""),
+        (WritesWhatSetsOff, "slow", ""),
         (WritesStayClean, "dirty", ""),
         *((unit, "fast", "+gscalar") for unit in (IgnoresPart, OldNotes, Recompresses)),
         *((unit, "slow", "+renaming") for unit in (KeepsZeros, MovesDying)),
