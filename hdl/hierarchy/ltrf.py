@@ -96,7 +96,7 @@ class Ltrf(LtrfEvents, Hierarchy):
         self._blocks = WarpControlBlocks(config, 2 * LOOKUPS + self._writers, liveness)
         self.engine = self.engine_class(config, main.storage.read_delay, main.layout.size)
         self._arbiter = Arbiter(
-            config, MAX_SOURCES // LOOKUPS * self._uops, self._tags, probe, cache=True, late=True
+            config, self._uops, self._tags, probe, cache=True, late=(MAX_SOURCES // LOOKUPS - 1) * self._uops
         )
         ports = HierarchyPorts(
             config,
@@ -478,7 +478,7 @@ class Ltrf(LtrfEvents, Hierarchy):
             port = cache.write_port(granularity=32)
             self._cache_ports.append(port)
             m.d.comb += [
-                self._written[number].eq(choice.any),
+                self._written[number].eq(offers.any()),
                 port.addr.eq(
                     Mux(access.fills, access.transfer.offset, Mux(cleared, self._cleared_row, offset))
                 ),

@@ -14,6 +14,7 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.events import Cause
 from warpbank.arch.parameters import SmConfig, SubCoreConfig, bits
+from warpbank.hdl.headed_fifo import HeadedFifo
 from warpbank.hdl.layouts import tag_fields
 from warpbank.hdl.probe import EventInterface, Events, EventsInterface, emit
 from warpbank.hdl.round_robin import chosen, first_from
@@ -144,7 +145,8 @@ class Arbiter(wiring.Component):
     probe : generate `events` (grant, conflict; of a cache: cache_grant, cache_conflict).
     cache : the banks are those of a register file cache.
     shared : the collectors' ports are shared with another arbiter, which goes first.
-    late : a second uop makes requests in a cycle, which wait in FIFOs of their own and go first.
+    late : a second uop makes requests in a cycle, which wait in FIFOs of their own and go first: groups of it
+        that can be waiting at a bank; 0 if none does.
 
     Members
     -------
@@ -183,7 +185,7 @@ class Arbiter(wiring.Component):
         probe: bool = False,
         cache: bool = False,
         shared: bool = False,
-        late: bool = False,
+        late: int = 0,
     ) -> None:
         if groups is not None and (type(groups) is not int or groups < 1):
             raise TypeError(f"Arbiter needs a number of groups of at least 1, not {groups!r}.")
@@ -192,7 +194,7 @@ class Arbiter(wiring.Component):
         core = config.sub_core
         self._groups = core.collectors if groups is None else groups
         self._tags = tags
-        self._cache, self._shared, self._has_late = cache, shared, late
+        self._cache, self._shared, self._late = cache, shared, late
         self._shape = self._shaped()
         shape, banks = self._shape, self._shape.banks
         members: dict[str, wiring.Member] = {
@@ -259,10 +261,10 @@ class Arbiter(wiring.Component):
 
     def _oldest(self, m: Module, bank: int) -> _Head:
         """The request of a bank that goes first: a late one, where there are any."""
-        early = self._queue(m, str(bank), bank, self.request)
-        if not self._has_late:
+        early = self._queue(m, str(bank), bank, self.request, self._groups)
+        if not self._late:
             return early
-        late = self._queue(m, f"late_{bank}", bank, self.late)
+        late = self._queue(m, f"late_{bank}", bank, self.late, self._late)
         head = _Head(self._group(), f"either_{bank}", self._config.sub_core, self._shape.row_width)
         m.d.comb += [
             head.group.as_value().eq(Mux(late.waiting, late.group.as_value(), early.group.as_value())),
@@ -275,11 +277,16 @@ class Arbiter(wiring.Component):
         ]
         return head
 
-    def _queue(self, m: Module, bank_name: str, bank: int, request: RequestsInterface) -> _Head:
+    def _queue(self, m: Module, bank_name: str, bank: int, request: RequestsInterface, groups: int) -> _Head:
         """One bank's FIFO of groups."""
         core = self._config.sub_core
         layout = self._group()
-        fifo = m.submodules[f"queue_{bank_name}"] = SyncFIFO(width=layout.size, depth=self._groups)
+        fifo: SyncFIFO | HeadedFifo
+        if self._late:  # the choice between the two queues takes the time in which a memory is read
+            fifo = HeadedFifo(layout.size, groups)
+        else:
+            fifo = SyncFIFO(width=layout.size, depth=groups)
+        m.submodules[f"queue_{bank_name}"] = fifo
         mine = Signal(core.collector.slots, name=f"mine_{bank_name}")
         m.d.comb += mine.eq(
             Cat(request.slots[slot] & (request.banks[slot] == bank) for slot in range(core.collector.slots))
@@ -324,7 +331,8 @@ class Arbiter(wiring.Component):
         emit(m, grant, head.granted, **own, **{row: head.row}, collector=head.collector, slot=head.slot)
         cause = Mux(self.written[bank], Cause.WRITE, Cause.PORT)
         emit(m, oldest, head.waiting & ~head.granted & ~self.opening[bank], **own, cause=cause, count=1)
-        length = Signal(bits(self._groups * self._config.sub_core.collector.slots + 1), name=f"length_{bank}")
+        groups = self._groups + self._late
+        length = Signal(bits(groups * self._config.sub_core.collector.slots + 1), name=f"length_{bank}")
         m.d.sync += length.eq(length + head.asked - head.granted)
         emit(m, others, length > 1, **own, cause=Cause.QUEUE, count=(length - 1)[: len(length)])
 

@@ -1,0 +1,66 @@
+"""A queue gives what it was given, in order and a cycle later at the earliest."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies
+
+from tests.hdl.bench import FEW, SEEDS, fails, simulate
+from warpbank.hdl.headed_fifo import HeadedFifo
+
+
+def lockstep(depth: int, seed: int, unit: Any = HeadedFifo) -> int:
+    """The most words that it held."""
+    rng = random.Random(seed)
+    queue: deque[int] = deque()
+    rtl, most = unit(8, depth), 0
+    eager = rng.random()
+
+    async def bench(ctx: Any) -> None:
+        nonlocal most
+        for cycle in range(300):
+            assert ctx.get(rtl.r_rdy) == bool(queue), f"cycle {cycle}"
+            if queue:
+                assert ctx.get(rtl.r_data) == queue[0], f"cycle {cycle}"
+            reads, writes = bool(queue) and rng.random() < eager, len(queue) < depth and rng.random() < 0.6
+            word = rng.getrandbits(8)
+            ctx.set(rtl.r_en, reads)
+            ctx.set(rtl.w_en, writes)
+            ctx.set(rtl.w_data, word)
+            if reads:
+                queue.popleft()
+            if writes:
+                queue.append(word)
+            most = max(most, len(queue))
+            await ctx.tick()
+
+    simulate(rtl, bench)
+    return most
+
+
+@settings(FEW, max_examples=10)
+@given(depth=strategies.integers(1, 6), seed=SEEDS)
+def test_is_a_queue(depth: int, seed: int) -> None:
+    lockstep(depth, seed)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_holds_as_many_as_it_says(depth: int) -> None:
+    assert max(lockstep(depth, seed) for seed in range(4)) == depth
+
+
+class Overtakes(HeadedFifo):
+    """A word goes past those behind the head."""
+
+    def elaborate(self, platform: object) -> Any:
+        m = super().elaborate(platform)
+        m.d.comb += m.submodules.behind.w_en.eq(self.w_en & self.r_rdy & ~self.r_en)
+        return m
+
+
+def test_a_mutant_is_caught() -> None:
+    assert fails(lambda seed: lockstep(4, seed, Overtakes))
