@@ -7,14 +7,14 @@ from functools import reduce
 from operator import or_
 from typing import Protocol
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.hierarchy.link import Link, transfer_layout
 from warpbank.hdl.hierarchy.port import Port
-from warpbank.hdl.round_robin import first_from
+from warpbank.hdl.round_robin import behind, decode, pick, soonest
 from warpbank.hdl.typed import Interface, Record
 
 
@@ -206,32 +206,35 @@ class Engine(wiring.Component):
     def _choose(self, m: Module) -> None:
         """Every port takes the first transfer, in rotating order of the links, that wants it."""
         banks = len(self.links)
-        pointer = self._pointer = Signal(range(max(2, banks)))
-        offered = Array(link.offered.as_value() for link in self.links)
+        #: The links whose turn comes before that of the others: those from the one on that goes first.
+        reached = self._reached = Signal(banks, name="reached", init=-1)
+        transfers = [link.offered.as_value() for link in self.links]
+        aims: list[Value] = []  # by link, mask of the ports that its transfer is for
+        for number, link in enumerate(self.links):
+            aims.append(decode(m, link.offered.entry, link.offers, len(self.ports), f"aims_{number}"))
         served: list[Value] = []
         for number, port in enumerate(self.ports):
             wanted = Signal(banks, name=f"wanted_{number}")
             m.d.comb += wanted.eq(
                 Cat(
-                    link.offers
-                    & (link.offered.entry == number)
-                    & Mux(link.offered.out, port.leaves, port.comes)
-                    for link in self.links
+                    aim[number] & Mux(link.offered.out, port.leaves, port.comes)
+                    for aim, link in zip(aims, self.links, strict=True)
                 )
             )
-            choice = first_from(m, wanted, pointer, f"port_{number}_link")
+            choice = soonest(m, wanted, Const(0), f"port_{number}_link", reached)
             m.d.comb += [
                 port.starts.eq(choice.any),
-                port.order.as_value().eq(offered[choice.index]),
+                port.order.as_value().eq(pick(choice.one_hot, transfers)),
                 port.link.eq(choice.index),
             ]
             served.append(choice.one_hot)
         starting = Signal(banks, name="starting")
         m.d.comb += starting.eq(reduce(or_, served))
         m.d.comb += [link.starts.eq(starting[number]) for number, link in enumerate(self.links)]
-        first = first_from(m, starting, pointer, "first_link")
+        first = soonest(m, starting, Const(0), "first_link", reached)
+        passed = behind(m, first.one_hot, "behind_first")
         with m.If(first.any):
-            m.d.sync += pointer.eq(first.after)
+            m.d.sync += reached.eq(Mux(first.one_hot[-1], -1, passed))
 
     def _cross(self, m: Module) -> None:
         """The crossbar: a beat from each link to its port, or back."""

@@ -26,7 +26,7 @@ from warpbank.hdl.main.arbiter import Arbiter, RequestsInterface
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.ports import follow
 from warpbank.hdl.probe import Events, emit, total
-from warpbank.hdl.round_robin import Choice, chosen, first_from
+from warpbank.hdl.round_robin import Choice, chosen, pick, soonest
 from warpbank.hdl.typed import Numbers, Record, record
 
 
@@ -263,8 +263,10 @@ class Ltrf(LtrfEvents, Hierarchy):
         """
         main = self._main
         self._all, self._offers = [*self.result, *self.evicted], [*main.result, *main.evicted]
-        self._places, self._to_cache = [], []
-        self._in_cache, self._in_main = [], []
+        self._places: list[Record] = []
+        self._to_cache: list[Value] = []
+        self._in_cache: list[Signal] = []
+        self._in_main: list[Signal] = []
         self._spoiled = Signal(self._writers, name="spoiled")
         asks = [*self.ahead, *(evicted.payload for evicted in self.evicted)]
         m.d.comb += [main.first.eq(self.first), main.spoiled.eq(self._spoiled)]
@@ -285,7 +287,9 @@ class Ltrf(LtrfEvents, Hierarchy):
                 place.entry.eq(find.entry),
                 place.offset.eq(find.offset),
             ]
-            in_cache, in_main, spoiled = here, there, self._sets_off(warp, register)
+            in_cache: Value = here
+            in_main: Value = there
+            spoiled = self._sets_off(warp, register)
             if number >= UNITS:  # looked up since it has been offered; one that is nowhere is dropped
                 looked_up, exists = Signal(name="evicted_looked_up"), main.exists[number]
                 m.d.sync += looked_up.eq(writer.valid & ~writer.ready)
@@ -451,6 +455,8 @@ class Ltrf(LtrfEvents, Hierarchy):
         self._served: list[Value] = []
         self._cache_takes: list[Value] = []
         self._cache_choices: list[Choice] = []
+        reached = Signal(self._writers, name="writers_from_first")
+        m.d.comb += reached.eq(Cat(self.first <= writer for writer in range(self._writers)))
         self._cache_ports: list[WritePort[int, Value]] = []
         for number, cache in enumerate(self._caches):
             access, offers = (self.engine.cache[number], Signal(self._writers, name=f"cache_offers_{number}"))
@@ -468,28 +474,25 @@ class Ltrf(LtrfEvents, Hierarchy):
                     )
                 ),
             ]
-            choice = first_from(m, offers, self.first, f"cache_bank_{number}")
+            choice = soonest(m, offers, self.first, f"cache_bank_{number}", reached)
             self._cache_choices.append(choice)
             served, takes = Signal(self._writers, name=f"served_{number}"), Signal(name=f"takes_{number}")
             m.d.comb += [served.eq(choice.one_hot & ~self._spoiled), takes.eq(served.any())]
             self._served.append(served)
             self._cache_takes.append(takes)
-            offset = Array(place.offset for place in self._places)[choice.index]
+            # Where the engine has the bank, or zeros come, no result is chosen.
+            row, offset = access.transfer.offset, Signal.like(self._cleared_row, name=f"written_row_{number}")
+            m.d.comb += offset.eq(pick(choice.one_hot, [place.offset for place in self._places]))
             port = cache.write_port(granularity=32)
             self._cache_ports.append(port)
             m.d.comb += [
                 self._written[number].eq(offers.any()),
-                port.addr.eq(
-                    Mux(access.fills, access.transfer.offset, Mux(cleared, self._cleared_row, offset))
-                ),
+                port.addr.eq(offset | Mux(access.fills, row, 0) | Mux(cleared, self._cleared_row, 0)),
                 port.data.eq(
-                    Mux(
-                        access.fills,
-                        access.word[: self._config.value_width],
-                        Mux(cleared, 0, values[choice.index]),
-                    )
+                    pick(choice.one_hot, values)
+                    | Mux(access.fills, access.word[: self._config.value_width], 0)
                 ),
-                port.en.eq(Mux(access.fills | cleared, -1, Mux(takes, masks[choice.index], 0))),
+                port.en.eq(pick(served, masks) | (access.fills | cleared).replicate(self._config.lanes)),
             ]
             if self._probe:
                 payloads = Array(Cat(writer.payload.warp, writer.payload.register) for writer in self._all)
@@ -549,13 +552,14 @@ class Ltrf(LtrfEvents, Hierarchy):
             m.d.sync += [result.eq(~main.access[number].granted), index.eq(writer)]
             m.d.comb += given.as_value().eq(Mux(result, noted[index], bank.word[width:]))
 
-    def _payloads(self) -> tuple[Array, Array]:
+    def _payloads(self) -> tuple[list[Value], list[Value]]:
         """The writers' values, and the lanes they write."""
-        values, masks = [keep.value for keep in self.keep], [result.payload.mask for result in self.result]
+        values: list[Value] = [keep.value for keep in self.keep]
+        masks: list[Value] = [result.payload.mask for result in self.result]
         for evicted in self.evicted:
             values.append(evicted.payload.value)
             masks.append(Const(self._config.lane_mask, self._config.lanes))
-        return Array(values), Array(masks)
+        return values, masks
 
     # --- The main register file.
 
