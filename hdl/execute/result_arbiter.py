@@ -130,16 +130,15 @@ class ResultArbiter(wiring.Component):
                 finished.warp.eq(uop.warp),
                 finished.register.eq(offer.register),
             ]
-            takes, leaves = Signal(name=f"served_{unit}"), Signal(name=f"leaves_{unit}")
-            m.d.comb += takes.eq(asks & taken | there & nothing)
+            takes, leaves = Signal(name=f"served_{unit}"), head.ready
+            if stage is not None:
+                leaves, taken = stage.leaves, stage.known & taken
+                m.d.comb += [stage.done.eq(done), stage.takes.eq(takes)]
+            m.d.comb += takes.eq(there & (nothing | taken))
             served.append(takes)
             m.d.comb += leaves.eq(takes & (nothing | (done + 1 == uop.count)))
             with m.If(takes):
                 m.d.sync += done.eq(Mux(leaves, 0, done + 1))
-            if stage is None:
-                m.d.comb += head.ready.eq(leaves)
-            else:
-                m.d.comb += [stage.done.eq(done), stage.takes.eq(takes), stage.leaves.eq(leaves)]
             m.d.comb += [
                 retired.valid.eq(leaves),
                 retired.warp.eq(uop.warp),

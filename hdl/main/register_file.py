@@ -441,7 +441,7 @@ class MainRegisterFile(Hooked):
         or the read that the arbiter grants. Returns whether it is the cache's."""
         bank, port = self.storage.bank[number], self.write[number]
         back: Value = choice.one_hot[UNITS] if self.evicted else Const(0, 1)
-        if self._cached:  # it may be spoiled
+        if self._cached and self.evicted:  # it may be spoiled
             back = back & written
         payload = record(self.result[0].payload.shape(), name=f"written_{number}")
         payloads = Array(result.payload.as_value() for result in self.result)
