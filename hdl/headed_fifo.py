@@ -18,11 +18,11 @@ class HeadedFifo(wiring.Component):
 
     Members
     -------
-    w_data : In(width).
+    w_data : In(width). Word to keep.
     w_en : In(1). `w_data` is written.
-    r_data : Out(width). Oldest word; any, if there is none. From registers, as `r_rdy`.
-    r_rdy : Out(1). There is one.
-    r_en : In(1). It leaves; only if `r_rdy`.
+    r_data : Out(width). Oldest word, from a register; any, if there is none.
+    r_rdy : Out(1). There is a word. From a register.
+    r_en : In(1). The oldest word leaves; only if `r_rdy`.
 
     Latency: a word that is written in t can be read in t + 1.
     """

@@ -119,7 +119,7 @@ def lockstep(machine: str, seed: int, build: Any = build_registers, cycles: int 
             if taken[unit]:
                 busy.add(place)
             else:
-                waits.append(("write_wait", (unit, model.bank_of(*place))))
+                waits.append(("write_wait", (unit, model.bank_of(unit, *place))))
         for unit, expected in taken.items():
             assert ctx.get(rtl.result[unit].ready) == expected
         for port in rtl.write:
