@@ -119,10 +119,11 @@ class Ltrf(Hierarchy):
         self._quiet, self._probe = quiet, probe
         self._every_lane = config.lane_mask
         self._entries, self._rows = core.cache.registers, core.active_warps
-        self.blocks = [WarpControlBlock(liveness) for _ in range(core.warps)]
+        self.blocks = [WarpControlBlock(warp, liveness) for warp in range(core.warps)]
         self.offsets = AddressAllocation(self._rows)
         self._places = [Places(self._entries) for _ in range(self._rows)]
-        self._owner: list[int | None] = [None] * self._rows  # warp of each row of the cache
+        self._owner: list[WarpControlBlock | None] = [None] * self._rows  # of each row of the cache
+        self._outside = (1 << core.warps) - 1  # mask of the warps that have no row
         self._tracks = core.cache.write_back == "dirty"
         #: Places of each row whose values the main register file lacks.
         self._dirty = [0] * self._rows
@@ -140,17 +141,12 @@ class Ltrf(Hierarchy):
         self.landing = []
         self._engine = Engine(core, main, self._values, self._metadata, self._read_out, self._arrived, probe)
         self._transfers = core.transfers
-        self._classes = [
-            sum(1 << register for register in range(number, 256, core.transfers))
-            for number in range(core.transfers)
-        ]
         self._pointer = 0  # row whose turn it is, or was last
-        #: The row whose turn it is, and whether its registers leave.
-        self._turn: tuple[int, bool] | None = None
+        self._turn, self._turn_out = False, False  # there is one, and its registers leave
         #: Warp that was given a row in the cycle before.
-        self._loading: int | None = None
+        self._loading: WarpControlBlock | None = None
         #: Warp that has lost its row in the cycle before: its vectors go to their memory.
-        self._saving: int | None = None
+        self._saving: WarpControlBlock | None = None
         #: What was chosen and has no place yet: of which row, whether it leaves, and which registers.
         self._chosen: list[Chosen] = []
         self._chosen_row = 0
@@ -178,9 +174,9 @@ class Ltrf(Hierarchy):
     def _complete(self) -> None:
         """Find the warps whose registers are where they have to be."""
         complete = 0
-        for warp in self._owner:
-            if warp is not None and self.blocks[warp].complete:
-                complete |= 1 << warp
+        for block in self._owner:
+            if block is not None and block.complete:
+                complete |= 1 << block.warp
         self.may_issue = complete
 
     @property
@@ -189,23 +185,21 @@ class Ltrf(Hierarchy):
         vectors are being saved."""
         if not self.offsets.unused:
             return 0
-        outside = 0
-        for warp, block in enumerate(self.blocks):
-            if block.offset is None and warp != self._saving:
-                outside |= 1 << warp
-        return outside
+        return self._outside if self._saving is None else self._outside & ~(1 << self._saving.warp)
 
     def activate(self, warp: int) -> None:
         """The warp becomes active: it gets a row, and its working set comes in."""
         offset = self.offsets.allocate()
-        self.blocks[warp].activate(offset, self._places[offset])
-        self._owner[offset] = self._loading = warp
+        block = self.blocks[warp]
+        block.activate(offset, self._places[offset])
+        self._owner[offset], self._loading = block, block
+        self._outside &= ~(1 << warp)
         self._complete()
 
     def _load(self) -> None:
         """Read the vectors of a warp that has been given a row from their memory."""
         if self._loading is not None:
-            self.blocks[self._loading].loading = False
+            self._loading.loading = False
             self._loading = None
 
     def deactivate(self, warp: int, ended: bool) -> None:
@@ -243,12 +237,12 @@ class Ltrf(Hierarchy):
         """Something happens here in the next cycle."""
         if self._arbiter.pending or self.arriving or self._asked or self._more or self._main.busy:
             return True
-        if self._turn is not None or self._chosen or self._zeroed or self._engine.busy:
+        if self._turn or self._chosen or self._zeroed or self._engine.busy:
             return True
         if self._loading is not None or self._saving is not None:
             return True
-        for warp in self._owner:
-            if warp is not None and (self._works(warp) or self.blocks[warp].empty):
+        for block in self._owner:
+            if block is not None and (self._works(block) or block.empty):
                 return True
         return False
 
@@ -354,86 +348,88 @@ class Ltrf(Hierarchy):
         arrived = self.arriving
         self._found[_EVICTED], self._evicted, self._spoiled = self._evicted, _UNKNOWN, 0
         empty = self._empty()
-        turn, choice = self._next_turn(), self._choose()
+        turn, out = self._next_turn()
+        choice = self._choose() if self._turn else None
         values, metadata = self._values, self._metadata
         self.arriving = [
             (collector, slot, tag, values[entry][offset], metadata[entry][offset])
             for entry, offset, collector, slot, tag in self._arbiter.step(self._cache_written)
         ]
-        for entry, offset in self._zeroed:
-            values[entry][offset], metadata[entry][offset] = self._main.zeros, self._main.zero_metadata
-        self._zeroed = []
+        if self._zeroed:
+            for entry, offset in self._zeroed:
+                values[entry][offset], metadata[entry][offset] = self._main.zeros, self._main.zero_metadata
+            self._zeroed = []
         self._engine.step()
         self._cache_written = self._engine.taken
-        self._find_places()
-        if not self._chosen and choice is not None:
-            self._take(*choice)
-        self._give_turn(turn)
+        if self._chosen:
+            self._find_places()
+        if choice and not self._chosen:
+            self._take(choice)
+        self._give_turn(turn, out)
         self._load()
-        self._look_up()
+        if self._asked or self._more:
+            self._look_up()
         self._save(empty)
         self._complete()
         return arrived
 
-    def _empty(self) -> int | None:
+    def _empty(self) -> WarpControlBlock | None:
         """Find a warp whose row can be given to another one."""
-        for warp in self._owner:
-            if warp is not None and self.blocks[warp].empty:
-                return warp
+        for block in self._owner:
+            if block is not None and block.empty:
+                return block
         return None
 
     # --- Registers that set off.
 
-    def _works(self, warp: int) -> bool:
+    def _works(self, block: WarpControlBlock) -> bool:
         """Whether a warp has a register to choose."""
-        block = self.blocks[warp]
         if block.loading:
             return False
         if block.out:
-            return not block.leaving or self._quiet(warp)
+            return not block.leaving or self._quiet(block.warp)
         return block.into != 0
 
-    def _next_turn(self) -> tuple[int, bool] | None:
-        """Find the row whose turn it is in the next cycle, and whether its registers leave."""
-        work = 0
-        for row, warp in enumerate(self._owner):
-            if warp is not None and self._works(warp):
+    def _next_turn(self) -> tuple[int, bool]:
+        """Find the row whose turn it is in the next cycle, and whether its registers leave; -1: nobody's."""
+        work = leaves = 0
+        for row, block in enumerate(self._owner):
+            if block is not None and self._works(block):
                 work |= 1 << row
+                leaves |= (block.out != 0) << row
         if not work:
-            return None
+            return -1, False
         row = first_from(work, self._pointer)
-        working = self._owner[row]
-        assert working is not None
-        return row, self.blocks[working].out != 0
+        return row, leaves >> row & 1 != 0
 
-    def _give_turn(self, turn: tuple[int, bool] | None) -> None:
+    def _give_turn(self, row: int, out: bool) -> None:
         """Give a row, or none, the turn from the next cycle on."""
-        self._turn = turn
-        if turn is not None:
-            self._pointer = turn[0]
+        self._turn, self._turn_out = row >= 0, out
+        if row >= 0:
+            self._pointer = row
 
-    def _choose(self) -> tuple[int, bool, list[Chosen]] | None:
-        """Choose the registers that set off next: (row, whether they leave, which)."""
-        if self._turn is None:
+    def _choose(self) -> list[Chosen] | None:
+        """Choose the registers that set off next of the row whose turn it is: the lowest of each class."""
+        block = self._owner[self._pointer]
+        if block is None:
             return None
-        row, out = self._turn
-        warp = self._owner[row]
-        if warp is None:
-            return None
-        block = self.blocks[warp]
-        movable, pending = block.out if out else block.into, self._main.pending(warp)
-        registers = [_lowest(movable & these) for these in self._classes if movable & these]
-        chosen = [
+        movable, pending = block.out if self._turn_out else block.into, self._main.pending(block.warp)
+        lowest = [-1] * self._transfers
+        while movable:
+            register = _lowest(movable)
+            movable &= movable - 1
+            if lowest[register % self._transfers] < 0:
+                lowest[register % self._transfers] = register
+        return [
             Chosen(register, bool(block.live >> register & 1), bool(pending >> register & 1))
-            for register in registers
+            for register in lowest
+            if register >= 0
         ]
-        return (row, out, chosen) if chosen else None
 
-    def _take(self, row: int, out: bool, chosen: list[Chosen]) -> None:
+    def _take(self, chosen: list[Chosen]) -> None:
         """The registers that were chosen are on their way from now on."""
-        warp = self._owner[row]
-        assert warp is not None
-        block, mask = self.blocks[warp], 0
+        block, out, mask = self._owner[self._pointer], self._turn_out, 0
+        assert block is not None
         for each in chosen:
             mask |= 1 << each.register
         if out:
@@ -443,18 +439,15 @@ class Ltrf(Hierarchy):
         else:
             block.placed |= mask
             block.coming |= mask
-        self._chosen, self._chosen_row, self._chosen_out = chosen, row, out
+        self._chosen, self._chosen_row, self._chosen_out = chosen, self._pointer, out
 
     def _find_places(self) -> None:
         """Give the registers that come their places, or find those of the registers that leave, and queue
         them. Those whose bank has no room stay."""
-        if not self._chosen:
-            return
         row = self._chosen_row
-        warp = self._owner[row]
-        assert warp is not None
-        block, places = self.blocks[warp], self._places[row]
-        unused = places.unused
+        block, places = self._owner[row], self._places[row]
+        assert block is not None
+        warp, unused = block.warp, places.unused
         stay: list[Chosen] = []
         queued: list[int] = []
         for each in self._chosen:
@@ -552,19 +545,19 @@ class Ltrf(Hierarchy):
         assert block.offset is not None
         return block.table[register], block.offset, collector, slot, tag
 
-    def _save(self, warp: int | None) -> None:
+    def _save(self, block: WarpControlBlock | None) -> None:
         """Take the row of a warp, if there is one, whose vectors are saved in the next cycle."""
-        self._saving = warp
-        if warp is not None:
-            self._release(warp)
+        self._saving = block
+        if block is not None:
+            self._release(block)
 
-    def _release(self, warp: int) -> None:
+    def _release(self, block: WarpControlBlock) -> None:
         """All registers of a warp that leaves have left: its row is free."""
-        block = self.blocks[warp]
         assert block.offset is not None
         self.offsets.release(block.offset)
         self._owner[block.offset] = None
-        self._probe.emit("row_free", warp, block.offset)
+        self._outside |= 1 << block.warp
+        self._probe.emit("row_free", block.warp, block.offset)
         block.offset, block.leaving = None, False
 
     def edge(self) -> None:
@@ -581,14 +574,13 @@ class Ltrf(Hierarchy):
     def contents(self) -> list[Shelf]:
         """Rows of the cache: the registers of the warp that has each, and those on their way."""
         return [
-            Shelf(offset, f"row {offset}", self._entries, [] if warp is None else self._kept(warp, offset))
-            for offset, warp in enumerate(self._owner)
+            Shelf(offset, f"row {offset}", self._entries, [] if block is None else self._kept(block, offset))
+            for offset, block in enumerate(self._owner)
         ]
 
-    def _kept(self, warp: int, offset: int) -> list[Kept]:
+    def _kept(self, block: WarpControlBlock, offset: int) -> list[Kept]:
         """Registers of a warp in its row."""
-        block = self.blocks[warp]
-        placed = block.placed
+        warp, placed = block.warp, block.placed
         if offset == self._chosen_row and not self._chosen_out:
             placed &= ~sum(1 << each.register for each in self._chosen)  # their places are still to be given
         kept: list[Kept] = []

@@ -11,6 +11,7 @@ class WarpControlBlock:
 
     Parameters
     ----------
+    warp : its number.
     liveness : track which registers are alive (LTRF+); else all of them always are, until the warp ends.
 
     Attributes
@@ -44,11 +45,12 @@ class WarpControlBlock:
         "places",
         "storing",
         "table",
+        "warp",
         "working",
     )
 
-    def __init__(self, liveness: bool) -> None:
-        self._liveness = liveness
+    def __init__(self, warp: int, liveness: bool) -> None:
+        self.warp, self._liveness = warp, liveness
         self.offset: int | None = None
         self.table: dict[int, int] = {}
         self.placed = self.coming = self.departing = self.storing = self.working = 0

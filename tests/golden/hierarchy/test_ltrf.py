@@ -228,10 +228,9 @@ def test_mutant_valid_bits_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """A warp that is deactivated keeps its valid bits: its row may be another's by then."""
     release = Ltrf._release
 
-    def keeps(self: Ltrf, warp: int) -> None:
-        block = self.blocks[warp]
+    def keeps(self: Ltrf, block: WarpControlBlock) -> None:
         working = block.working
-        release(self, warp)
+        release(self, block)
         block.placed = working
 
     monkeypatch.setattr(Ltrf, "_release", keeps)

@@ -65,21 +65,18 @@ class Bench:
         assert ctx.get(rtl.may_issue) == may_issue, where
         assert ctx.get(rtl.may_activate) == may_activate, where
         self._ask(ctx, where)
-        empty = next((warp for warp in model._owner if warp is not None and model.blocks[warp].empty), None)
+        empty = model._empty()
         assert bool(ctx.get(rtl.freed)) == (empty is not None), where
         if empty is not None:
-            assert (ctx.get(rtl.freed_warp), ctx.get(rtl.freed_offset)) == (
-                empty,
-                model.blocks[empty].offset,
-            ), where
-        turn, choice = model._next_turn(), model._choose()
+            assert (ctx.get(rtl.freed_warp), ctx.get(rtl.freed_offset)) == (empty.warp, empty.offset), where
+        turn, choice = model._next_turn(), model._choose() if model._turn else None
         back = self._land()
         self._set_off(ctx, back, where)
         for row, port in enumerate(rtl.back):
             ctx.set(port, back[row])
-        if not model._chosen and choice is not None:
-            model._take(*choice)
-        model._give_turn(turn)
+        if choice and not model._chosen:
+            model._take(choice)
+        model._give_turn(*turn)
         model._load()
         model._save(empty)
         self._warps(ctx, may_issue, may_activate)
@@ -116,19 +113,19 @@ class Bench:
         """The registers that were chosen go on, or not."""
         rtl, model, row = self.rtl, self.model, self.model._chosen_row
         here = {each.register % len(rtl.setting): each for each in model._chosen}
-        warp, out = model._owner[row], model._chosen_out
+        block, out = model._owner[row], model._chosen_out
         places = model._places[row]
         unused = places.unused
         for number, setting in enumerate(rtl.setting):
             assert ctx.get(setting.valid) == (number in here), where
             ctx.set(setting.goes, 0)
         if here:
-            assert warp is not None
-            assert [ctx.get(port) for port in (rtl.leaves, rtl.warp, rtl.offset)] == [out, warp, row], where
+            assert block is not None
+            found = [ctx.get(port) for port in (rtl.leaves, rtl.warp, rtl.offset)]
+            assert found == [out, block.warp, row], where
         for number in sorted(here):
             setting, register, live = rtl.setting[number], here[number].register, here[number].live
-            assert warp is not None
-            block = model.blocks[warp]
+            assert block is not None
             entry = block.table[register] if out else (unused & -unused).bit_length() - 1
             unused &= ~(1 << entry)
             found = [ctx.get(port) for port in (setting.live, setting.register, setting.entry)]
@@ -141,7 +138,7 @@ class Bench:
                 places.give(entry)
                 block.table[register] = entry
             if live:
-                self.flying[warp, register] = row, entry, out
+                self.flying[block.warp, register] = row, entry, out
             elif out:
                 block.departing &= ~(1 << register)
                 back[row] |= 1 << entry
