@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
+
+from warpbank.hdl.async_memory import read_at, write_at
 
 
 class HeadedFifo(wiring.Component):
-    """Queue of words whose oldest one stands in a register; the others are in a `SyncFIFO` behind it.
+    """Queue of words whose oldest one stands in a register; the others are in a memory.
+
+    Nobody asks whether there is room, so that two pointers do without a count of the words: what is written
+    has a short way. The memory has a power of two of rows, one of which stays empty.
 
     Parameters
     ----------
@@ -41,20 +46,22 @@ class HeadedFifo(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        behind = m.submodules.behind = SyncFIFO(width=len(self.w_data), depth=self._depth - 1)
-        head, full = Signal.like(self.w_data, name="head", reset_less=True), Signal(name="has_head")
-        empties = Signal()
-        m.d.comb += [
-            empties.eq(~full | self.r_en),
-            self.r_data.eq(head),
-            self.r_rdy.eq(full),
-            behind.w_data.eq(self.w_data),
-            behind.w_en.eq(self.w_en & (behind.r_rdy | ~empties)),
-            behind.r_en.eq(self.r_en),
-        ]
+        width, size = len(self.w_data), (self._depth - 1).bit_length()
+        head, full, empties = Signal(width, reset_less=True), Signal(name="has_head"), Signal()
+        waits, following = Signal(), Signal(width)
+        m.d.comb += [empties.eq(~full | self.r_en), self.r_data.eq(head), self.r_rdy.eq(full)]
+        if size:
+            rest = m.submodules.rest = Memory(shape=width, depth=1 << size, init=[])
+            oldest, free = Signal(size), Signal(size)
+            joins = self._joins(waits, empties)
+            write_at(m, rest, free, self.w_data, joins)
+            m.d.comb += [waits.eq(oldest != free), following.eq(read_at(m, rest, oldest))]
+            m.d.sync += [free.eq(free + joins), oldest.eq(oldest + (self.r_en & waits))]
         with m.If(empties):
-            m.d.sync += [
-                head.eq(Mux(behind.r_rdy, behind.r_data, self.w_data)),
-                full.eq(behind.r_rdy | self.w_en),
-            ]
+            m.d.sync += [head.eq(Mux(waits, following, self.w_data)), full.eq(waits | self.w_en)]
         return m
+
+    def _joins(self, waits: Value, empties: Value) -> Value:
+        """Whether a word is written behind the head, given whether others wait there and whether the head
+        leaves."""
+        return self.w_en & (waits | ~empties)

@@ -10,23 +10,24 @@ from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
-from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.memory import Memory, WritePort
 from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import TRANSFER_QUEUE, SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
+from warpbank.hdl.headed_fifo import HeadedFifo
 from warpbank.hdl.hierarchy.engine import Engine
 from warpbank.hdl.hierarchy.link import transfer_layout
 from warpbank.hdl.hierarchy.ltrf_events import LOOKUPS, LtrfEvents
 from warpbank.hdl.hierarchy.ports import Hierarchy, HierarchyPorts
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 from warpbank.hdl.layouts import UNITS, Collection, read_layout
-from warpbank.hdl.main.arbiter import Arbiter, RequestsInterface
+from warpbank.hdl.main.arbiter import Arbiter
+from warpbank.hdl.main.arbiter_ports import LookupsInterface, RequestsInterface
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.ports import follow
 from warpbank.hdl.probe import Events, emit, total
-from warpbank.hdl.round_robin import Choice, chosen, pick, soonest
+from warpbank.hdl.round_robin import Choice, lowest, pick, soonest
 from warpbank.hdl.typed import Numbers, Record, record
 
 
@@ -96,7 +97,13 @@ class Ltrf(LtrfEvents, Hierarchy):
         self._blocks = WarpControlBlocks(config, 2 * LOOKUPS + self._writers, liveness)
         self.engine = self.engine_class(config, main.storage.read_delay, main.layout.size)
         self._arbiter = Arbiter(
-            config, self._uops, self._tags, probe, cache=True, late=(MAX_SOURCES // LOOKUPS - 1) * self._uops
+            config,
+            self._uops,
+            self._tags,
+            probe,
+            cache=True,
+            late=(MAX_SOURCES // LOOKUPS - 1) * self._uops,
+            lookups=LOOKUPS,
         )
         ports = HierarchyPorts(
             config,
@@ -166,58 +173,63 @@ class Ltrf(LtrfEvents, Hierarchy):
         layout = read_layout(self._config, self._tags)
         newest = record(layout, name="newest")
         there, head, done = Signal(name="newest_valid"), record(layout, name="oldest"), Signal(MAX_SOURCES)
-        more = m.submodules.more = SyncFIFO(width=layout.size, depth=max(2, self._uops))
-        first, left = Signal(MAX_SOURCES, name="first_sources"), Signal(MAX_SOURCES, name="left_sources")
+        more = m.submodules.more = HeadedFifo(layout.size, max(2, self._uops))
+        left, goes = Signal(MAX_SOURCES, name="left_sources"), Signal(name="oldest_goes")
         others = record(layout, name="newest_others")
-        waits = there & (newest.warp == head.warp)
         m.d.sync += [
             newest.eq(self.read.payload),
             there.eq(self.read.valid & self.read.payload.source_valid.any()),
         ]
         m.d.comb += [
             head.as_value().eq(more.r_data),
-            first.eq(Mux(there, newest.source_valid, 0)),
-            left.eq(Mux(more.r_rdy & ~waits, head.source_valid & ~done, 0)),
+            left.eq(head.source_valid & ~done),
+            goes.eq(more.r_rdy & ~(there & (newest.warp == head.warp))),
         ]
-        behind = self._find_operands(m, self._arbiter.request, newest, first, 0)
-        rest = self._find_operands(m, self._arbiter.late, head, left, LOOKUPS)
+        behind = self._find_operands(m, self._arbiter.request, newest, newest.source_valid, there, 0)
+        rest = self._find_operands(m, self._arbiter.late, head, left, goes, LOOKUPS)
         m.d.comb += [
             others.eq(newest),
             others.source_valid.eq(behind),
             more.w_data.eq(others.as_value()),
-            more.w_en.eq(behind.any()),
-            more.r_en.eq(left.any() & (rest == 0)),
+            more.w_en.eq(there & behind.any()),
+            more.r_en.eq(goes & (rest == 0)),
         ]
-        with m.If(left.any()):
+        with m.If(goes):
             m.d.sync += done.eq(Mux(rest == 0, 0, done | (left & ~rest)))
 
     def _find_operands(
-        self, m: Module, request: RequestsInterface, uop: Record, sources: Value, port: int
+        self,
+        m: Module,
+        request: RequestsInterface | LookupsInterface,
+        uop: Record,
+        sources: Value,
+        goes: Value,
+        port: int,
     ) -> Signal:
-        """Find the first operands among `sources` of a uop, and ask for them. Returns the others."""
+        """Find the first operands among `sources` of a uop, and ask for them if it `goes`, which does not
+        hold up the choice. Returns the others."""
         rest = Signal(MAX_SOURCES, name=f"rest_{port}")
-        m.d.comb += [
-            request.valid.eq(sources.any()),
-            request.collector.eq(uop.collector),
-            request.slots.eq(sources & ~rest),
-        ]
+        m.d.comb += [request.valid.eq(goes), request.collector.eq(uop.collector)]
         if self._tags > 1:
             m.d.comb += request.tag.eq(uop.tag)
         remaining: Value = sources
         for number in range(port, port + LOOKUPS):
-            first = chosen(m, remaining, f"looked_up_{number}")
-            find = self._blocks.find[number]
-            m.d.comb += [find.warp.eq(uop.warp), find.register.eq(Array(uop.sources)[first.index])]
-            for slot in range(MAX_SOURCES):
-                with m.If(first.one_hot[slot]):
-                    m.d.comb += [request.banks[slot].eq(find.entry), request.rows[slot].eq(find.offset)]
-            remaining = remaining & ~first.one_hot
+            first, find = Signal(MAX_SOURCES, name=f"looked_up_{number}"), self._blocks.find[number]
+            m.d.comb += [
+                first.eq(lowest(remaining)),
+                find.warp.eq(uop.warp),
+                find.register.eq(pick(first, list(uop.sources))),
+                request.slots[number - port].eq(first),
+                request.banks[number - port].eq(find.entry),
+                request.rows[number - port].eq(find.offset),
+            ]
+            remaining = remaining & ~first
             if self._probe:
                 held = find.placed & ~self._moving(find.warp, find.register)
                 emit(
                     m,
                     self.events.interval_read[number],
-                    first.any & ~held,
+                    goes & first.any() & ~held,
                     warp=find.warp,
                     register=find.register,
                 )

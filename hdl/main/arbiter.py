@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -16,113 +15,24 @@ from warpbank.arch.events import Cause
 from warpbank.arch.parameters import SmConfig, SubCoreConfig, bits
 from warpbank.hdl.headed_fifo import HeadedFifo
 from warpbank.hdl.layouts import tag_fields
+from warpbank.hdl.main.arbiter_ports import (
+    BankRead,
+    BankReadInterface,
+    Grant,
+    GrantInterface,
+    Lookups,
+    LookupsInterface,
+    Requests,
+    RequestsInterface,
+    Shape,
+)
 from warpbank.hdl.probe import EventInterface, Events, EventsInterface, emit
-from warpbank.hdl.round_robin import chosen, first_from
-from warpbank.hdl.typed import Interface, Record, record
+from warpbank.hdl.round_robin import chosen, first_from, pick, soonest
+from warpbank.hdl.typed import record
 
 #: Events of a bank: its grant, the conflict of its oldest request, that of the others; the field that names
 #: the bank; and the name of the field for its row.
 _EventPorts: TypeAlias = "tuple[EventInterface, EventInterface, EventInterface, dict[str, int], str]"
-
-
-@dataclass(frozen=True)
-class Shape:
-    """Bits of a bank's and of a row's number, and how many banks there are: of the main register file, or of
-    a cache."""
-
-    banks: int
-    bank_width: int
-    row_width: int
-
-    @staticmethod
-    def of(config: SmConfig, cache: bool) -> Shape:
-        """Shape of the banks of the main register file, or of the cache."""
-        core = config.sub_core
-        if cache:
-            return Shape(core.cache.registers, bits(core.cache.registers), bits(core.active_warps))
-        return Shape(core.banks, core.bank_width, core.row_width)
-
-    @staticmethod
-    def with_scalar(config: SmConfig) -> Shape:
-        """Of the main register file and a scalar bank, whose rows are numbered by row and bank of their
-        registers."""
-        core = config.sub_core
-        return Shape(core.banks + 1, bits(core.banks + 1), core.row_width + core.bank_width)
-
-
-class Requests(wiring.Signature):
-    """The read requests of one uop (seen from who makes them): a bank and a row for each of its source slots.
-
-    Members
-    -------
-    valid : Out(1). Requests are made in this cycle.
-    collector : Out. For whom.
-    tag : Out, if `tags` > 1. For which of the collector's uops.
-    slots : Out. Source slots that are requested.
-    banks, rows : Out, per slot.
-    """
-
-    def __init__(self, config: SmConfig, tags: int = 1, shape: Shape | None = None) -> None:
-        core, shape = config.sub_core, shape or Shape.of(config, False)
-        super().__init__(
-            {
-                **{name: Out(width) for name, width in tag_fields(tags).items()},
-                "valid": Out(1),
-                "collector": Out(core.collector_width),
-                "slots": Out(core.collector.slots),
-                "banks": Out(data.ArrayLayout(shape.bank_width, core.collector.slots)),
-                "rows": Out(data.ArrayLayout(shape.row_width, core.collector.slots)),
-            }
-        )
-
-
-class RequestsInterface(Interface, Protocol):
-    """Interface object of the signature `Requests`."""
-
-    tag: Signal
-    valid: Signal
-    collector: Signal
-    slots: Signal
-    banks: Record
-    rows: Record
-
-
-class Grant(wiring.Signature):
-    """Grant at a collector's port (seen from the arbiter): which bank serves it, and for which slot (and
-    which uop)."""
-
-    def __init__(self, config: SmConfig, tags: int, shape: Shape) -> None:
-        super().__init__(
-            {
-                "valid": Out(1),
-                "bank": Out(shape.bank_width),
-                "slot": Out(config.sub_core.slot_width),
-                **{name: Out(width) for name, width in tag_fields(tags).items()},
-            }
-        )
-
-
-class GrantInterface(Interface, Protocol):
-    """Interface object of the signature `Grant`."""
-
-    valid: Signal
-    bank: Signal
-    slot: Signal
-    tag: Signal
-
-
-class BankRead(wiring.Signature):
-    """Read of a bank (seen from the arbiter): its row."""
-
-    def __init__(self, shape: Shape) -> None:
-        super().__init__({"valid": Out(1), "row": Out(shape.row_width)})
-
-
-class BankReadInterface(Interface, Protocol):
-    """Interface object of the signature `BankRead`."""
-
-    valid: Signal
-    row: Signal
 
 
 class Arbiter(wiring.Component):
@@ -147,11 +57,13 @@ class Arbiter(wiring.Component):
     shared : the collectors' ports are shared with another arbiter, which goes first.
     late : a second uop makes requests in a cycle, which wait in FIFOs of their own and go first: groups of it
         that can be waiting at a bank; 0 if none does.
+    lookups : operands of a uop that are looked up in a cycle, in which they are asked for, too; 0: there may
+        be a request for each of its slots.
 
     Members
     -------
-    request : In(Requests).
-    late : In(Requests), if `late`.
+    request : In(Requests). With `lookups`, In(Lookups).
+    late : In(Lookups), if `late`. Requests of the second uop.
     written : In(banks). Banks that are written in this cycle.
     waiting : Out(banks). Banks with a request. From registers.
     opening : In(banks). Banks that cannot serve theirs yet, since accesses take longer than a cycle; may
@@ -167,8 +79,8 @@ class Arbiter(wiring.Component):
     TypeError : `groups` is no positive number.
     """
 
-    request: RequestsInterface
-    late: RequestsInterface
+    request: RequestsInterface | LookupsInterface
+    late: RequestsInterface | LookupsInterface
     written: Signal
     waiting: Signal
     opening: Signal
@@ -186,6 +98,7 @@ class Arbiter(wiring.Component):
         cache: bool = False,
         shared: bool = False,
         late: int = 0,
+        lookups: int = 0,
     ) -> None:
         if groups is not None and (type(groups) is not int or groups < 1):
             raise TypeError(f"Arbiter needs a number of groups of at least 1, not {groups!r}.")
@@ -194,11 +107,12 @@ class Arbiter(wiring.Component):
         core = config.sub_core
         self._groups = core.collectors if groups is None else groups
         self._tags = tags
-        self._cache, self._shared, self._late = cache, shared, late
+        self._cache, self._shared, self._late, self._lookups = cache, shared, late, lookups
         self._shape = self._shaped()
         shape, banks = self._shape, self._shape.banks
+        asked = Lookups(config, tags, shape, lookups) if lookups else Requests(config, tags, shape)
         members: dict[str, wiring.Member] = {
-            "request": In(Requests(config, tags, shape)),
+            "request": In(asked),
             "written": In(banks),
             "opening": In(banks),
             "waiting": Out(banks),
@@ -206,7 +120,7 @@ class Arbiter(wiring.Component):
             "grant": Out(Grant(config, tags, shape)).array(core.collectors),
         }
         if late:
-            members["late"] = In(Requests(config, tags, shape))
+            members["late"] = In(asked)
         if shared:
             members["ports"] = In(core.collectors)
         if probe:
@@ -232,6 +146,7 @@ class Arbiter(wiring.Component):
 
         # A bank is served if it is the first candidate, in rotating order, of its collector.
         pointer = Signal(self._shape.bank_width)
+        first = soonest if self._late else first_from  # what is written is known late where results are kept
         served: list[Value] = []
         slots = Array(head.slot for head in heads)
         tags = Array(head.tag for head in heads)
@@ -239,7 +154,7 @@ class Arbiter(wiring.Component):
             mask = Signal(banks, name=f"banks_of_{number}")
             free = ~self.ports[number] if self._shared else 1
             m.d.comb += mask.eq(candidates & Cat((head.collector == number) & free for head in heads))
-            choice = first_from(m, mask, pointer, f"port_{number}")
+            choice = first(m, mask, pointer, f"port_{number}")
             m.d.comb += [
                 grant.valid.eq(choice.any),
                 grant.bank.eq(choice.index),
@@ -250,9 +165,9 @@ class Arbiter(wiring.Component):
             served.append(choice.one_hot)
         granted = Signal(banks)
         m.d.comb += granted.eq(reduce(or_, served))
-        first = first_from(m, granted, pointer, "first")
-        with m.If(first.any):
-            m.d.sync += pointer.eq(first.after)
+        served_first = first(m, granted, pointer, "first")
+        with m.If(served_first.any):
+            m.d.sync += pointer.eq(served_first.after)
         for bank, (head, port) in enumerate(zip(heads, self.read, strict=True)):
             m.d.comb += [head.granted.eq(granted[bank]), port.valid.eq(granted[bank]), port.row.eq(head.row)]
             if self._probe:
@@ -277,7 +192,9 @@ class Arbiter(wiring.Component):
         ]
         return head
 
-    def _queue(self, m: Module, bank_name: str, bank: int, request: RequestsInterface, groups: int) -> _Head:
+    def _queue(
+        self, m: Module, bank_name: str, bank: int, request: RequestsInterface | LookupsInterface, groups: int
+    ) -> _Head:
         """One bank's FIFO of groups."""
         core = self._config.sub_core
         layout = self._group()
@@ -288,17 +205,34 @@ class Arbiter(wiring.Component):
             fifo = SyncFIFO(width=layout.size, depth=groups)
         m.submodules[f"queue_{bank_name}"] = fifo
         mine = Signal(core.collector.slots, name=f"mine_{bank_name}")
-        m.d.comb += mine.eq(
-            Cat(request.slots[slot] & (request.banks[slot] == bank) for slot in range(core.collector.slots))
-        )
         group = record(layout, name=f"group_{bank_name}")
-        m.d.comb += [group.collector.eq(request.collector), group.slots.eq(mine), group.rows.eq(request.rows)]
+        some: Value = mine.any()
+        rows: list[Value] = []
+        if self._lookups:
+            # Whether there is a request does not wait for which slots it is for.
+            here = [request.banks[number] == bank for number in range(self._lookups)]
+            slots = [request.slots[number] for number in range(self._lookups)]
+            some = Cat(one & each.any() for one, each in zip(here, slots, strict=True)).any()
+            m.d.comb += mine.eq(reduce(or_, (Mux(*each, 0) for each in zip(here, slots, strict=True))))
+            rows = [
+                pick(Cat(each[slot] for each in slots), list(request.rows))
+                for slot in range(core.collector.slots)
+            ]
+        else:
+            m.d.comb += mine.eq(
+                Cat(
+                    request.slots[slot] & (request.banks[slot] == bank)
+                    for slot in range(core.collector.slots)
+                )
+            )
+        m.d.comb += [group.collector.eq(request.collector), group.slots.eq(mine)]
+        m.d.comb += group.rows.eq(Cat(rows) if rows else request.rows)
         if self._tags > 1:
             m.d.comb += group.tag.eq(request.tag)
         head = _Head(layout, bank_name, core, self._shape.row_width)
         m.d.comb += [
             fifo.w_data.eq(group.as_value()),
-            fifo.w_en.eq(request.valid & mine.any()),
+            fifo.w_en.eq(request.valid & some),
             head.group.as_value().eq(fifo.r_data),
             head.waiting.eq(fifo.r_rdy),
         ]

@@ -23,7 +23,7 @@ from warpbank.hdl.interfaces import (
     read_stream,
 )
 from warpbank.hdl.layouts import REGISTER_WIDTH, UNITS, Collection
-from warpbank.hdl.main.arbiter import Requests, RequestsInterface
+from warpbank.hdl.main.arbiter_ports import Requests, RequestsInterface
 from warpbank.hdl.main.ports import Freed, FreedInterface, Location, LocationInterface
 from warpbank.hdl.probe import EventsInterface
 from warpbank.hdl.typed import Interface, starting_at

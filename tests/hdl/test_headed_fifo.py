@@ -56,10 +56,8 @@ def test_holds_as_many_as_it_says(depth: int) -> None:
 class Overtakes(HeadedFifo):
     """A word goes past those behind the head."""
 
-    def elaborate(self, platform: object) -> Any:
-        m = super().elaborate(platform)
-        m.d.comb += m.submodules.behind.w_en.eq(self.w_en & self.r_rdy & ~self.r_en)
-        return m
+    def _joins(self, waits: Any, empties: Any) -> Any:
+        return self.w_en & self.r_rdy & ~self.r_en
 
 
 def test_a_mutant_is_caught() -> None:
