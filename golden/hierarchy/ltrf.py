@@ -241,10 +241,10 @@ class Ltrf(Hierarchy):
             return True
         if self._loading is not None or self._saving is not None:
             return True
+        busy = False
         for block in self._owner:
-            if block is not None and (self._works(block) or block.empty):
-                return True
-        return False
+            busy = busy or (block is not None and (self._works(block) or block.empty))
+        return busy
 
     def read(self, collector: int, slot: int, uop: TraceUop, register: int, tag: int = 0) -> None:
         """Request an operand (operand read interface); its place is looked up from the next cycle on."""
