@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,8 @@ _WAYS = {
 _SIZED = ("buffer -c -p", "topo", "upsize -D {picoseconds} -c", "dnsize -D {picoseconds} -c", "stime -p -c")
 #: How registers are read: at their output, at their inverted one, at whichever a gate wants.
 PLAIN, INVERTED, BOTH = "plain", "inverted", "both"
+#: Delay in ps, as the mapper prints it.
+_DELAY = re.compile(r"Delay *= *([\d.]+)")
 #: Inverters in front of a gate as cells of their own, so that one register's become one.
 _APART = "".join(
     f"module \\$_{gate}NOT_ (input A, B, output Y);\n  wire other;\n  \\$_NOT_ invert (.A(B), .Y(other));\n"
@@ -163,16 +166,11 @@ def mapped(
         )
     (folder / "load.constr").write_text(f"set_driving_cell {tools.driver.name}\nset_load {tools.load:.4f}\n")
     flop = tools.library.flop
-    gates = any(cell.gate for cell in tools.library)
-    passes = [
-        f"read_liberty -overwrite -setattr liberty_cell -lib -ignore_miss_func {path}" for path in tools.files
-    ]
     start = "coarse.il"
     if order:
         start = "ordered.il"
         (folder / start).write_text(netlist.shuffled((folder / "coarse.il").read_text(), order))
-    passes += [f"read_rtlil {start}", *_kept(unread), *_boxed(boxes), *_fine(top, way in (QUICK, BARE))]
-    passes += [f"clockgate {tools.liberty} -min_net_size {GATED}"] * gates
+    passes = _before(tools, top, start, boxes, unread, quick=way in (QUICK, BARE))
     if read == INVERTED:
         (folder / "inverted.v").write_text(_inverted(flop))
         passes += ["techmap -map inverted.v"]
@@ -200,6 +198,25 @@ def mapped(
     return yosys.run([*passes, f"{abc} -D {picoseconds:.0f} -script speed.abc", *_WRITTEN], folder)
 
 
+def gates(tools: Tools, top: str, folder: Path, boxes: dict[str, str], unread: Sequence[str] = ()) -> None:
+    """Gates of `coarse.il`, registers and clock gates of the library among them, as `gates.json` in `folder`:
+    what the mapper is given. Parameters as of `mapped`."""
+    passes = _before(tools, top, "coarse.il", boxes, unread, quick=True)
+    yosys.run([*passes, f"dfflibmap {tools.liberty} {tools.barred}", "opt", "write_json gates.json"], folder)
+
+
+def alone(tools: Tools, folder: Path, picoseconds: float) -> float:
+    """Delay in ns of the logic in `alone.json` of `folder`, mapped the quick way by itself, as the mapper
+    sees it: without what loads its ends."""
+    (folder / "alone.abc").write_text(
+        "\n".join((*_WAYS[QUICK], *_SIZED)).format(picoseconds=f"{picoseconds:.0f}") + "\n"
+    )
+    (folder / "load.constr").write_text(f"set_driving_cell {tools.driver.name}\nset_load {tools.load:.4f}\n")
+    abc = f"abc {tools.liberty} {tools.barred} -constr load.constr -D {picoseconds:.0f} -script alone.abc"
+    found = _DELAY.findall(yosys.run(["read_json alone.json", abc], folder))
+    return float(found[-1]) / 1000 if found else 0.0
+
+
 def generic(
     top: str, folder: Path, boxes: dict[str, str], unread: Sequence[str] = (), *, quick: bool = False
 ) -> None:
@@ -218,6 +235,19 @@ def generic(
         ],
         folder,
     )
+
+
+def _before(
+    tools: Tools, top: str, start: str, boxes: dict[str, str], unread: Sequence[str], *, quick: bool
+) -> list[str]:
+    """From words to gates and clock gates, in a design that has the library's cells."""
+    passes = [
+        f"read_liberty -overwrite -setattr liberty_cell -lib -ignore_miss_func {path}" for path in tools.files
+    ]
+    passes += [f"read_rtlil {start}", *_kept(unread), *_boxed(boxes), *_fine(top, quick)]
+    if any(cell.gate for cell in tools.library):
+        passes.append(f"clockgate {tools.liberty} -min_net_size {GATED}")
+    return passes
 
 
 def _kept(unread: Sequence[str]) -> list[str]:

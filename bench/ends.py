@@ -1,0 +1,138 @@
+"""Delay of each group of a unit's registers by itself: `python -m bench.ends ltrf --set lanes=4`.
+
+A mapper that looks for small area relaxes every path to the slowest one, so that after mapping most ends of a
+large unit look equally late. This takes the unit's gates before they are mapped, groups what paths end at
+(registers, clock gates, memories and outputs of one name, numbers left out), and maps the logic that leads to
+each group alone: what is late here is late for its own sake. Setup and clock to output are part of each
+delay; what loads the ends is not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from warpbank.arch.config import with_overrides
+from warpbank.synth import baselines, flow, memories, netlist, pdk, timing
+from warpbank.synth.units import make
+
+_Cell = dict[str, Any]
+_NUMBER = re.compile(r"\d+")
+
+
+def _bits(cell: _Cell, way: str) -> list[int]:
+    """Nets at the pins of that direction."""
+    return [
+        bit
+        for pin, direction in cell["port_directions"].items()
+        if direction == way
+        for bit in cell["connections"][pin]
+        if isinstance(bit, int)
+    ]
+
+
+def _is_gate(cell: _Cell) -> bool:
+    return cell["type"].startswith("$_")
+
+
+def _groups(module: dict[str, Any], boxes: Iterable[str]) -> dict[str, set[int]]:
+    """Nets at which paths end, by a name without numbers."""
+    named: dict[int, tuple[bool, int, str]] = {}
+    for name, entry in sorted(module["netnames"].items()):
+        rank = (bool(entry["hide_name"]), len(name), name)
+        for bit in entry["bits"]:
+            named[bit] = min(rank, named.get(bit, rank))
+    groups: dict[str, set[int]] = defaultdict(set)
+    for name, cell in module["cells"].items():
+        if _is_gate(cell):
+            continue
+        outputs = _bits(cell, "output")
+        if cell["type"] in boxes:
+            label = f"memory {name}"
+        elif "CK" in cell["connections"] and "GCK" in cell["connections"]:
+            label = "clock gate"
+        else:
+            label = f"register {named[outputs[0]][2] if outputs else name}"
+        groups[_NUMBER.sub("#", label)].update(_bits(cell, "input"))
+    for name, port in module["ports"].items():
+        if port["direction"] == "output":
+            groups[_NUMBER.sub("#", f"output {name}")].update(bit for bit in port["bits"] if bit != "x")
+    return groups
+
+
+def _cone(drives: dict[int, _Cell], ends: Iterable[int]) -> list[_Cell]:
+    """Gates that lead to some nets."""
+    waiting, met, found = list(ends), set[int](), list[_Cell]()
+    while waiting:
+        cell = drives.get(waiting.pop())
+        if cell is not None and id(cell) not in met:
+            met.add(id(cell))
+            found.append(cell)
+            waiting += _bits(cell, "input")
+    return found
+
+
+def _alone(cone: list[_Cell], ends: Iterable[int]) -> dict[str, Any]:
+    """Design of these gates."""
+    own = {bit for cell in cone for bit in _bits(cell, "output")}
+    inputs = {bit for cell in cone for bit in _bits(cell, "input")} - own
+    ports = {
+        name: {"direction": direction, "bits": sorted(bits)}
+        for name, direction, bits in (("i", "input", inputs), ("o", "output", own.intersection(ends)))
+    }
+    cells = {f"c{number}": {**cell, "attributes": {}} for number, cell in enumerate(cone)}
+    return {
+        "modules": {"alone": {"attributes": {"top": "1"}, "ports": ports, "cells": cells, "netnames": {}}}
+    }
+
+
+def main(
+    unit: Annotated[str, typer.Argument(help="Unit with a baseline.")],
+    sets: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE; may be repeated.")] = None,
+    only: Annotated[str, typer.Option(help="Regular expression: groups of such a name only.")] = "",
+    liberty: Annotated[
+        list[str] | None, typer.Option(help="Cell library; default: $WARPBANK_LIBERTY, or an installed PDK.")
+    ] = None,
+    gates: Annotated[int, typer.Option(help="Groups with fewer gates before them are left out.")] = 200,
+) -> None:
+    """Map the logic before each group of ends by itself, and print how long it takes."""
+    files = pdk.find(liberty)
+    config, scheme = baselines.SIZES[unit].machine()
+    config = with_overrides(config, sets or [])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        tools = pdk.load(files, folder)
+        flow.coarse(netlist.to_rtlil(make(unit, config, scheme), unit), unit, folder)
+        found = memories.found(folder / "coarse.json", unit)
+        boxes = {one.name: f"box_{number}" for number, one in enumerate(found) if one.kind != "registers"}
+        (folder / "boxes.v").write_text(
+            "".join(memories.box(boxes[one.name], one) for one in found if one.name in boxes)
+        )
+        flow.gates(tools, unit, folder, boxes, [one.name for one in found if one.unread])
+        module = json.loads((folder / "gates.json").read_text())["modules"][unit]
+        drives = {
+            bit: cell for cell in module["cells"].values() if _is_gate(cell) for bit in _bits(cell, "output")
+        }
+        overhead = timing.overhead(tools.library, tools.load)
+        rows: list[tuple[float, str, int, int]] = []
+        for label, ends in sorted(_groups(module, set(boxes.values())).items()):
+            cone = _cone(drives, ends) if re.search(only, label) else []
+            if len(cone) >= gates:
+                (folder / "alone.json").write_text(json.dumps(_alone(cone, ends)))
+                delay = overhead + flow.alone(tools, folder, 1000 * (1 - overhead))
+                rows.append((delay, label, len(ends), len(cone)))
+    typer.echo("| ends | number | gates before them | ns by themselves |")
+    typer.echo("|---|---:|---:|---:|")
+    for delay, label, ends_, gates_ in sorted(rows, reverse=True):
+        typer.echo(f"| {label} | {ends_} | {gates_} | {delay:.3f} |")
+
+
+if __name__ == "__main__":
+    typer.run(main)
