@@ -152,7 +152,6 @@ class Ltrf(Hierarchy):
         self._chosen_row = 0
         self._chosen_out = False
         self._cache_written = 0  # banks of the cache that are used in this cycle
-        self._spoiled = 0  # banks of the main register file that are given to a result that does not write
         #: Destinations that were found for each unit's result, and for what the collectors evict.
         self._found = [_UNKNOWN] * (_EVICTED + 1)
         self._evicted = _UNKNOWN  # what this cycle's look-up of an evicted value finds
@@ -310,16 +309,12 @@ class Ltrf(Hierarchy):
         return taken
 
     def _has_main(self, warp: int, register: int) -> bool:
-        """Whether a bank of the main register file takes a result: not if its register has just been chosen
-        to come, nor if the bank has been given to one of which that is so."""
-        bit = 1 << self._main.bank_of(warp, register)
-        if self._spoiled & bit:
-            return False
-        if self.blocks[warp].moving >> register & 1:
-            if not self._main.taken & bit:
-                self._spoiled |= bit
-            return False
-        return True
+        """Whether the main register file may take a result: not if its register has just been chosen to come.
+        Its bank is lost for this cycle, since it has been given away by then."""
+        if not self.blocks[warp].moving >> register & 1:
+            return True
+        self._main.waste(warp, register)
+        return False
 
     def _write_cache(
         self, warp: int, register: int, entry: int, mask: int, value: Value, metadata: Metadata
@@ -346,7 +341,7 @@ class Ltrf(Hierarchy):
     def step(self) -> list[Arrival]:
         """One cycle, after its results; returns the operands granted in the previous cycle."""
         arrived = self.arriving
-        self._found[_EVICTED], self._evicted, self._spoiled = self._evicted, _UNKNOWN, 0
+        self._found[_EVICTED], self._evicted = self._evicted, _UNKNOWN
         empty = self._empty()
         turn, out = self._next_turn()
         choice = self._choose() if self._turn else None

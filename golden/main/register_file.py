@@ -131,6 +131,11 @@ class MainRegisterFile:
         self._write.emit(bank, row, uop.warp, uop.seq, register, uop.lane_mask)
         return True
 
+    def waste(self, warp: int, register: int) -> None:
+        """The bank of a register is given to a result that is not written after all: it does nothing else in
+        this cycle."""
+        self._written |= (1 << self.bank_of(warp, register)) & ~self._timing.busy
+
     def drops(self, warp: int, register: int) -> bool:
         """Whether a value that is written back has nowhere to go: then it is dropped."""
         if self.mapping.home(warp, register) is not None:

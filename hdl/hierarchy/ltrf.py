@@ -578,12 +578,12 @@ class Ltrf(LtrfEvents, Hierarchy):
     def _write_main(self, m: Module) -> None:
         """Each bank of the main register file takes a result, or else what the engine wants."""
         main, width = self._main, self._config.value_width
-        values = Array(keep.value for keep in self.keep)
+        values: list[Value] = [keep.value for keep in self.keep]
         for number, (port, access, bank) in enumerate(
             zip(main.write, main.access, self.engine.bank, strict=True)
         ):
             m.d.comb += [
-                port.value.eq(values[main.writer[number][: bits(UNITS)]]),
+                port.value.eq(pick(main.serves[number][:UNITS], values)),
                 access.read.eq(bank.reads),
                 access.write.eq(bank.writes),
                 access.row.eq(bank.transfer.row),

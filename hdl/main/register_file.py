@@ -31,7 +31,7 @@ from warpbank.hdl.main.bank_timing import BankTiming
 from warpbank.hdl.main.ports import LocationInterface, StorageInterface
 from warpbank.hdl.mapping.ports import Hooked, Hooks, Mapping, Moving, MovingInterface, follow
 from warpbank.hdl.probe import Events, EventsInterface, emit, gather, reporting, total
-from warpbank.hdl.round_robin import Choice, first_from
+from warpbank.hdl.round_robin import Choice, first_from, pick, soonest
 from warpbank.hdl.storage.decompress_moves import Stored, StoredInterface
 from warpbank.hdl.storage.metadata import MetadataWriter, metadata_layout
 from warpbank.hdl.typed import Interface, Record, record
@@ -194,6 +194,7 @@ class MainRegisterFile(Hooked):
     owed : Out(Owed) per value that collectors evict and, if `cached`, per bank, if those are compressed here.
         Asks whether a result of the register is to come: then the value is kept as it is.
     writer : Out, per bank, if `cached` as all that follow. Who writes it, if anybody.
+    serves : Out(writers) per bank, if there are no `operands`. The writer that it is given to, one-hot.
     spoiled : In(writers). Those that do not write after all, although their bank is theirs; may depend on
         `ready`.
     ports : In(collectors), if there are `operands`. Collectors whose port the cache uses in this cycle.
@@ -218,6 +219,7 @@ class MainRegisterFile(Hooked):
     owed: list[OwedInterface]
     ports: Signal
     writer: list[Signal]
+    serves: list[Signal]
     spoiled: Signal
     given: list[Record]
     bank_of: list[Signal]
@@ -242,6 +244,7 @@ class MainRegisterFile(Hooked):
         self._config, self._collection, self._cached, self._probe = config, collection, cached, probe
         self.mapping, self.storage = mapping, storage
         self.arbiter: Arbiter | None = storage.arbiter(collection, cached, probe) if operands else None
+        self._only_cache = cached and not operands
         core, tags, evicts = config.sub_core, collection.tags, collection.evicts
         banks, caches = core.banks, core.banks if cached else 0
         self._writers = collection.writers
@@ -265,6 +268,7 @@ class MainRegisterFile(Hooked):
             "owed": Out(Owed(config)).array(alone if compresses else 0),
             "ports": In(core.collectors if operands and cached else 0),
             "writer": Out(bits(self._writers)).array(caches),
+            "serves": Out(self._writers).array(caches if self._only_cache else 0),
             "spoiled": In(self._writers if cached else 0),
             "given": In(metadata).array(caches),
             "bank_of": Out(core.bank_width).array(self._writers if cached else 0),
@@ -406,14 +410,20 @@ class MainRegisterFile(Hooked):
                     )
                 ),
             ]
-            choice = first_from(m, offers, self.first, f"bank_{number}")
+            first = soonest if self._only_cache else first_from
+            choice = first(m, offers, self.first, f"bank_{number}")
             served.append(choice.one_hot)
             row = Signal(self._config.sub_core.row_width, name=f"row_{number}")
-            m.d.comb += row.eq(rows[choice.index])
+            if self._only_cache:  # the choice is late: a short way from it
+                m.d.comb += row.eq(pick(choice.one_hot, list(rows)))
+            else:
+                m.d.comb += row.eq(rows[choice.index])
             spoiled = (choice.one_hot & self.spoiled).any() if self._cached else Const(0, 1)
             written = Signal(name=f"is_written_{number}")
             m.d.comb += written.eq(choice.any & ~spoiled)
-            accessed.append(written | self._access(m, number, choice, written, row, free))
+            # A bank that only a cache reads is lost to a result that is not written after all.
+            given = choice.any if self._only_cache else written
+            accessed.append(given | self._access(m, number, choice, written, given, row, free))
         taken = Signal(self._writers)
         m.d.comb += taken.eq(reduce(or_, served))
         for unit, (writer, place, there) in enumerate(zip(writers, places, exists, strict=True)):
@@ -435,10 +445,11 @@ class MainRegisterFile(Hooked):
         return ~busy if self._timing is None else ~(busy | self._timing.busy[number])
 
     def _access(
-        self, m: Module, number: int, choice: Choice, written: Value, row: Value, free: Value
+        self, m: Module, number: int, choice: Choice, written: Value, given: Value, row: Value, free: Value
     ) -> Value:
         """A bank's one access: a write (of a result, or of an evicted value), or else what the cache wants,
-        or the read that the arbiter grants. Returns whether it is the cache's."""
+        or the read that the arbiter grants; it is `written`, or `given` to a writer. Returns whether it is
+        the cache's."""
         bank, port = self.storage.bank[number], self.write[number]
         back: Value = choice.one_hot[UNITS] if self.evicted else Const(0, 1)
         if self._cached and self.evicted:  # it may be spoiled
@@ -446,11 +457,15 @@ class MainRegisterFile(Hooked):
         payload = record(self.result[0].payload.shape(), name=f"written_{number}")
         payloads = Array(result.payload.as_value() for result in self.result)
         m.d.comb += [
-            payload.as_value().eq(payloads[choice.index[: bits(UNITS)]]),
+            payload.as_value().eq(
+                pick(choice.one_hot[:UNITS], list(payloads))
+                if self._only_cache
+                else payloads[choice.index[: bits(UNITS)]]
+            ),
             port.valid.eq(written & ~back),
             *(getattr(port, name).eq(getattr(payload, name)) for name in ("warp", "seq", "register", "mask")),
             bank.write.eq(written),
-            bank.row.eq(Mux(written, row, bank.read_row)),
+            bank.row.eq(Mux(given, row, bank.read_row)),
             bank.mask.eq(port.mask),
             bank.value.eq(port.value),
             bank.part.eq(payload.part),
@@ -472,16 +487,16 @@ class MainRegisterFile(Hooked):
             return Const(0, 1)
         access = self.access[number]
         if self.stored:
-            self._follow(m, number, back, payload, written)
+            self._follow(m, number, back, payload, given)
         m.d.comb += [
             self.writer[number].eq(choice.index),
             bank.given.eq(self.given[number]),
-            access.granted.eq(free & ~written & (access.read | access.write)),
+            access.granted.eq(free & ~given & (access.read | access.write)),
             access.cycles.eq(1 if self._timing is None else self._timing.cycles[number]),
             access.data.eq(bank.data),
             access.metadata.eq(bank.metadata),
         ]
-        with m.If(~written):
+        with m.If(~given):
             m.d.comb += [
                 bank.write.eq(access.granted & access.write),
                 bank.mask.eq(self._config.lane_mask),
@@ -495,6 +510,8 @@ class MainRegisterFile(Hooked):
                     m.d.comb += bank.row.eq(access.row)
         if self.arbiter is None:
             m.d.comb += [bank.read_row.eq(access.row), bank.read.eq(access.granted & access.read)]
+        if self._only_cache:
+            m.d.comb += self.serves[number].eq(choice.one_hot)
         if self._probe:
             self._access_events(m, number, back, bank.row)
         return access.granted
