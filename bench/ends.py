@@ -20,26 +20,11 @@ from typing import Annotated, Any
 import typer
 
 from warpbank.arch.config import with_overrides
-from warpbank.synth import baselines, flow, memories, netlist, pdk, timing
+from warpbank.synth import baselines, cones, flow, memories, netlist, pdk, timing
+from warpbank.synth.cones import Cell
 from warpbank.synth.units import make
 
-_Cell = dict[str, Any]
 _NUMBER = re.compile(r"\d+")
-
-
-def _bits(cell: _Cell, way: str) -> list[int]:
-    """Nets at the pins of that direction."""
-    return [
-        bit
-        for pin, direction in cell["port_directions"].items()
-        if direction == way
-        for bit in cell["connections"][pin]
-        if isinstance(bit, int)
-    ]
-
-
-def _is_gate(cell: _Cell) -> bool:
-    return cell["type"].startswith("$_")
 
 
 def _groups(module: dict[str, Any], boxes: Iterable[str]) -> dict[str, set[int]]:
@@ -51,38 +36,26 @@ def _groups(module: dict[str, Any], boxes: Iterable[str]) -> dict[str, set[int]]
             named[bit] = min(rank, named.get(bit, rank))
     groups: dict[str, set[int]] = defaultdict(set)
     for name, cell in module["cells"].items():
-        if _is_gate(cell):
+        if cell["type"] in cones.GATES:
             continue
-        outputs = _bits(cell, "output")
+        outputs = cones.nets(cell, "output")
         if cell["type"] in boxes:
             label = f"memory {name}"
         elif "CK" in cell["connections"] and "GCK" in cell["connections"]:
             label = "clock gate"
         else:
             label = f"register {named[outputs[0]][2] if outputs else name}"
-        groups[_NUMBER.sub("#", label)].update(_bits(cell, "input"))
+        groups[_NUMBER.sub("#", label)].update(cones.nets(cell, "input"))
     for name, port in module["ports"].items():
         if port["direction"] == "output":
             groups[_NUMBER.sub("#", f"output {name}")].update(bit for bit in port["bits"] if bit != "x")
     return groups
 
 
-def _cone(drives: dict[int, _Cell], ends: Iterable[int]) -> list[_Cell]:
-    """Gates that lead to some nets."""
-    waiting, met, found = list(ends), set[int](), list[_Cell]()
-    while waiting:
-        cell = drives.get(waiting.pop())
-        if cell is not None and id(cell) not in met:
-            met.add(id(cell))
-            found.append(cell)
-            waiting += _bits(cell, "input")
-    return found
-
-
-def _alone(cone: list[_Cell], ends: Iterable[int]) -> dict[str, Any]:
+def _alone(cone: list[Cell], ends: Iterable[int]) -> dict[str, Any]:
     """Design of these gates."""
-    own = {bit for cell in cone for bit in _bits(cell, "output")}
-    inputs = {bit for cell in cone for bit in _bits(cell, "input")} - own
+    own = {bit for cell in cone for bit in cones.nets(cell, "output")}
+    inputs = {bit for cell in cone for bit in cones.nets(cell, "input")} - own
     ports = {
         name: {"direction": direction, "bits": sorted(bits)}
         for name, direction, bits in (("i", "input", inputs), ("o", "output", own.intersection(ends)))
@@ -117,13 +90,11 @@ def main(
         )
         flow.gates(tools, unit, folder, boxes, [one.name for one in found if one.unread])
         module = json.loads((folder / "gates.json").read_text())["modules"][unit]
-        drives = {
-            bit: cell for cell in module["cells"].values() if _is_gate(cell) for bit in _bits(cell, "output")
-        }
+        drives = cones.drivers(module["cells"].values())
         overhead = timing.overhead(tools.library, tools.load)
         rows: list[tuple[float, str, int, int]] = []
         for label, ends in sorted(_groups(module, set(boxes.values())).items()):
-            cone = _cone(drives, ends) if re.search(only, label) else []
+            cone = cones.before(drives, ends) if re.search(only, label) else []
             if len(cone) >= gates:
                 (folder / "alone.json").write_text(json.dumps(_alone(cone, ends)))
                 delay = overhead + flow.alone(tools, folder, 1000 * (1 - overhead))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from warpbank.synth import memory_paths, netlist, yosys
+from warpbank.synth import memory_paths, netlist, parts, yosys
 from warpbank.synth.liberty import Cell, Library
 
 #: Down to words: registers, arithmetic and memories are still whole. Memories keep their ports as written.
@@ -143,6 +143,7 @@ def mapped(
     way: str = SMALL,
     around: Sequence[str] = (),
     order: int = 0,
+    in_parts: bool = False,
 ) -> str:
     """Technology mapping from `coarse.il` to `mapped.json` and `mapped.v` in `folder`; returns what Yosys
     printed.
@@ -158,6 +159,8 @@ def mapped(
     around : modules of `boxes` that are read within a cycle: the logic before their addresses and behind
         their data is mapped by itself, as fast as it can be, since the mapper does not see the time that such
         a memory takes. Not by `SMALL`.
+    in_parts : the logic of each sub-unit is mapped by itself, see `warpbank.synth.parts`. Not with `around`,
+        and not by `SMALL`.
     order : seed of the order in which the mapper meets the cells of `coarse.il`; 0: as they stand there.
     """
     for name, target in (("speed", picoseconds), ("most", 1)):
@@ -190,7 +193,12 @@ def mapped(
         (folder / "seen.v").write_text(_seen(flop))
         passes += ["techmap -max_iter 1 -map seen.v"]
     abc = f"abc {tools.liberty} {tools.barred} -constr load.constr"
-    if around:
+    if in_parts:
+        yosys.run([*passes, "write_json parts.json"], folder)
+        marks = parts.part(folder / "parts.json", top, set(boxes.values()), tools.library)
+        passes = ["read_json parts.json"]
+        passes += [f"{abc} -D {picoseconds:.0f} -script speed.abc a:{mark}" for mark in marks]
+    elif around:
         yosys.run([*passes, "write_json parts.json"], folder)
         memory_paths.part(folder / "parts.json", top, set(around))
         passes = ["read_json parts.json"]

@@ -10,100 +10,39 @@ are mapped by themselves, as fast as they can be. The rest of the netlist uses t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+
+from warpbank.synth import cones
+from warpbank.synth.cones import Cell
 
 #: Attributes of the gates before addresses, of those that lead to what data meet, and of those behind data.
 APART = BEFORE, BESIDE, BEHIND = "before_memory", "beside_memory", "behind_memory"
-#: What Yosys calls gates: registers are none.
-_GATES = frozenset(
-    f"$_{name}_"
-    for name in (
-        "NOT",
-        "BUF",
-        "AND",
-        "OR",
-        "XOR",
-        "NAND",
-        "NOR",
-        "XNOR",
-        "ANDNOT",
-        "ORNOT",
-        "MUX",
-        "NMUX",
-        "AOI3",
-        "OAI3",
-        "AOI4",
-        "OAI4",
-    )
-)
-
-_Cell = dict[str, Any]
+#: Inputs of gates.
+_INPUTS = ("A", "B", "C", "D", "S")
 
 
 def part(path: Path, top: str, boxes: set[str]) -> None:
     """Mark, and where needed copy, the gates around the cells of the types `boxes` in a JSON netlist of
     Yosys, in place."""
     design = json.loads(path.read_text())
-    cells: dict[str, _Cell] = design["modules"][top]["cells"]
-    gates = [cell for cell in cells.values() if cell["type"] in _GATES]
+    cells: dict[str, Cell] = design["modules"][top]["cells"]
+    gates = [cell for cell in cells.values() if cell["type"] in cones.GATES]
     memories = [cell for cell in cells.values() if cell["type"] in boxes]
-    behind = _behind(gates, [bit for memory in memories for bit in _bits(memory, "RD_DATA")])
+    behind = _behind(gates, [net for memory in memories for net in cones.nets_at(memory, "RD_DATA")])
     for cell in behind:
         cell["attributes"][BEHIND] = "1"
-    own = {bit for cell in behind for bit in _ends(cell, "output")}
-    drives = {bit: cell for cell in gates for bit in _ends(cell, "output") if bit not in own}
-    _copied(cells, drives, memories, ("RD_ADDR",), BEFORE)
-    _copied(cells, drives, behind, ("A", "B", "C", "D", "S"), BESIDE)
+    own = {net for cell in behind for net in cones.nets(cell, "output")}
+    drives = {net: cell for net, cell in cones.drivers(gates).items() if net not in own}
+    cones.copied(cells, drives, [(memory, "RD_ADDR") for memory in memories], BEFORE)
+    met = [(cell, pin) for cell in behind for pin in _INPUTS if pin in cell["connections"]]
+    cones.copied(cells, drives, met, BESIDE)
     path.write_text(json.dumps(design))
 
 
-def _copied(
-    cells: dict[str, _Cell], drives: dict[int, _Cell], users: list[_Cell], pins: Iterable[str], name: str
-) -> None:
-    """Give these pins of `users` a copy, marked as `name`, of all the gates that lead to them."""
-    ends = [(user, pin) for user in users for pin in pins if pin in user["connections"]]
-    bits = [bit for user, pin in ends for bit in _bits(user, pin)]
-    cone = _walk(bits, lambda bit: [drives[bit]] if bit in drives else [], "input")
-    free = 1 + max(bit for cell in cells.values() for pin in cell["connections"] for bit in _bits(cell, pin))
-    outputs = [bit for cell in cone for bit in _ends(cell, "output")]
-    copies = {bit: free + number for number, bit in enumerate(outputs)}
-    for number, cell in enumerate(cone):
-        joined = {pin: [copies.get(bit, bit) for bit in bits] for pin, bits in cell["connections"].items()}
-        cells[f"${name}${number}"] = {**cell, "attributes": {name: "1"}, "connections": joined}
-    for user, pin in ends:
-        user["connections"][pin] = [copies.get(bit, bit) for bit in user["connections"][pin]]
-
-
-def _behind(gates: list[_Cell], data: list[int]) -> list[_Cell]:
+def _behind(gates: list[Cell], data: list[int]) -> list[Cell]:
     """The gates that depend on any of these nets."""
-    reads: dict[int, list[_Cell]] = {}
+    reads: dict[int, list[Cell]] = {}
     for cell in gates:
-        for bit in _ends(cell, "input"):
-            reads.setdefault(bit, []).append(cell)
-    return _walk(data, lambda bit: reads.get(bit, []), "output")
-
-
-def _walk(bits: list[int], neighbours: Callable[[int], list[_Cell]], onwards: str) -> list[_Cell]:
-    """Each gate once, in the order in which it is come upon."""
-    waiting, seen, met, found = list(bits), set(bits), set[int](), list[_Cell]()
-    while waiting:
-        for cell in neighbours(waiting.pop()):
-            if id(cell) not in met:
-                met.add(id(cell))
-                found.append(cell)
-                new = [bit for bit in _ends(cell, onwards) if bit not in seen]
-                seen.update(new)
-                waiting += new
-    return found
-
-
-def _bits(cell: _Cell, pin: str) -> list[int]:
-    return [bit for bit in cell["connections"][pin] if isinstance(bit, int)]
-
-
-def _ends(cell: _Cell, direction: str) -> list[int]:
-    return [
-        bit for pin, way in cell["port_directions"].items() if way == direction for bit in _bits(cell, pin)
-    ]
+        for net in cones.nets(cell, "input"):
+            reads.setdefault(net, []).append(cell)
+    return cones.walk(data, lambda net: reads.get(net, []), "output")

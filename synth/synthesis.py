@@ -22,6 +22,7 @@ from warpbank.synth import (
     memory_prices,
     netlist,
     opensta,
+    parts,
     pdk,
     power,
     timing,
@@ -48,6 +49,9 @@ _NEAR = 0.15
 _HOPELESS = 2.0
 #: By which shares of the clock the mapper's target is then shortened, until the clock is met.
 _SHORTER = (0.05, 0.08, 0.11, 0.14)
+#: Share of the clock that a large unit's parts, each mapped once, leave for what the mapper does not see:
+#: what the registers load.
+_APART = 0.06
 #: Share by which the delay of one circuit moves with the order of its cells (`python -m bench.mapping`), and
 #: orders that are tried where the clock is missed by less.
 _SPREAD, _ORDERS = 0.04, 4
@@ -349,19 +353,25 @@ def _mapped(
 @dataclass(frozen=True)
 class _Try:
     """A netlist: how its registers are read, which way it was mapped and for which time, around which
-    memories, um2, ns, whether that misses the clock, and whether the slowest path leads through a memory that
-    is read within it."""
+    memories, whether in parts, um2, ns, whether that misses the clock, and whether the slowest path leads
+    through a memory that is read within it."""
 
     read: str
     way: str
     target: float
     around: Sequence[str]
+    in_parts: bool
     area: float
     delay: float
     late: bool
     within: bool
     net: Netlist
     verilog: str
+
+    def kept(self, folder: Path) -> Netlist:
+        """The netlist, whose text becomes the result."""
+        (folder / "mapped.v").write_text(self.verilog)
+        return self.net
 
 
 def _best(
@@ -380,16 +390,22 @@ def _best(
     Tried are registers as they are; inverted, if they are many; where the clock is missed, registers read at
     either output; and, where it is missed by little, shorter targets for the smallest of those: the mapper
     does not see what loads the registers. Where all of that misses the clock, logic is mapped the fast way,
-    with shorter targets if it misses by little, too. With little effort it is mapped once, the quick
-    way; once more, with the logic around memories by itself, if it is not much too late and its slowest path
-    leads through a memory; and once more, with a shorter target, if it misses the clock by little then.
+    with shorter targets if it misses by little, too. With little effort a large unit is mapped once, each
+    sub-unit by itself; another one as a whole, the quick way; once more, with the logic around memories by
+    itself, if it is not much too late and its slowest path leads through a memory; and once more, with a
+    shorter target, if it misses the clock by little then.
     What is late by no more than the order of the cells is worth is mapped with its cells in other orders.
     """
     library = tools.library
     target = clock - timing.overhead(library, tools.load)
 
     def one(
-        read: str, target: float, way: str = flow.SMALL, around: Sequence[str] = (), order: int = 0
+        read: str,
+        target: float,
+        way: str = flow.SMALL,
+        around: Sequence[str] = (),
+        order: int = 0,
+        in_parts: bool = False,
     ) -> _Try:
         flow.mapped(
             tools,
@@ -402,6 +418,7 @@ def _best(
             way=way,
             around=around,
             order=order,
+            in_parts=in_parts,
         )
         net = mapped.read(folder / "mapped.json", unit, set(boxes.values()))
         mapped.check_mapped(net, _known(tools, boxes))
@@ -409,7 +426,8 @@ def _best(
         area = sum(library[cell.type].area for cell in net.cells if cell.type in library)
         within = any(step.cell in times for step in path.steps[1:])
         verilog = (folder / "mapped.v").read_text()
-        return _Try(read, way, target, around, area, path.delay, path.delay > clock, within, net, verilog)
+        late = path.delay > clock
+        return _Try(read, way, target, around, in_parts, area, path.delay, late, within, net, verilog)
 
     def taken(tried: list[_Try]) -> Netlist:
         """The smallest that meets the clock, else the fastest."""
@@ -417,13 +435,16 @@ def _best(
         if clock < near.delay <= (1 + _SPREAD) * clock:
             for order in range(1, _ORDERS + 1):
                 tell("mapping again, cells in another order")
-                tried.append(one(near.read, near.target, near.way, near.around, order))
+                tried.append(one(near.read, near.target, near.way, near.around, order, near.in_parts))
                 if not tried[-1].late:
                     break
         best = min(tried, key=lambda one: (one.late, one.delay if one.late else one.area))
-        (folder / "mapped.v").write_text(best.verilog)
-        return best.net
+        return best.kept(folder)
 
+    if effort == QUICK and parts.register_bits(folder / "coarse.json", unit) >= parts.LARGE:
+        tell("mapping each sub-unit by itself")
+        with suppress(YosysError):  # ABC's older mapper does not take every library
+            return one(flow.PLAIN, target - _APART * clock, flow.QUICK, in_parts=True).kept(folder)
     if effort == QUICK:
         try:
             tried = [one(flow.PLAIN, target, flow.QUICK)]
