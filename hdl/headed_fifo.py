@@ -14,7 +14,8 @@ class HeadedFifo(wiring.Component):
     """Queue of words whose oldest one stands in a register; the others are in a memory.
 
     Nobody asks whether there is room, so that two pointers do without a count of the words: what is written
-    has a short way. The memory has a power of two of rows, one of which stays empty.
+    has a short way. The memory has a power of two of rows, of which the next one to be written is always
+    empty: a word goes there as soon as it may be written, and counts if it is.
 
     Parameters
     ----------
@@ -24,7 +25,8 @@ class HeadedFifo(wiring.Component):
     Members
     -------
     w_data : In(width). Word to keep.
-    w_en : In(1). `w_data` is written.
+    w_may : In(1). `w_data` may be written; an early hint of `w_en`.
+    w_en : In(1). `w_data` is written; only if `w_may`.
     r_data : Out(width). Oldest word, from a register; any, if there is none.
     r_rdy : Out(1). There is a word. From a register.
     r_en : In(1). The oldest word leaves; only if `r_rdy`.
@@ -33,6 +35,7 @@ class HeadedFifo(wiring.Component):
     """
 
     w_data: Signal
+    w_may: Signal
     w_en: Signal
     r_data: Signal
     r_rdy: Signal
@@ -41,7 +44,14 @@ class HeadedFifo(wiring.Component):
     def __init__(self, width: int, depth: int) -> None:
         self._depth = depth
         super().__init__(
-            {"w_data": In(width), "w_en": In(1), "r_data": Out(width), "r_rdy": Out(1), "r_en": In(1)}
+            {
+                "w_data": In(width),
+                "w_may": In(1),
+                "w_en": In(1),
+                "r_data": Out(width),
+                "r_rdy": Out(1),
+                "r_en": In(1),
+            }
         )
 
     def elaborate(self, platform: object) -> Module:
@@ -54,7 +64,7 @@ class HeadedFifo(wiring.Component):
             rest = m.submodules.rest = Memory(shape=width, depth=1 << size, init=[])
             oldest, free = Signal(size), Signal(size)
             joins = self._joins(waits, empties)
-            write_at(m, rest, free, self.w_data, joins)
+            write_at(m, rest, free, self.w_data, self.w_may)
             m.d.comb += [waits.eq(oldest != free), following.eq(read_at(m, rest, oldest))]
             m.d.sync += [free.eq(free + joins), oldest.eq(oldest + (self.r_en & waits))]
         with m.If(empties):

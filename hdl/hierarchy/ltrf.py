@@ -191,6 +191,7 @@ class Ltrf(LtrfEvents, Hierarchy):
             others.eq(newest),
             others.source_valid.eq(behind),
             more.w_data.eq(others.as_value()),
+            more.w_may.eq(there),
             more.w_en.eq(there & behind.any()),
             more.r_en.eq(goes & (rest == 0)),
         ]

@@ -201,6 +201,7 @@ class Arbiter(wiring.Component):
         fifo: SyncFIFO | HeadedFifo
         if self._late:  # the choice between the two queues takes the time in which a memory is read
             fifo = HeadedFifo(layout.size, groups)
+            m.d.comb += fifo.w_may.eq(request.valid)
         else:
             fifo = SyncFIFO(width=layout.size, depth=groups)
         m.submodules[f"queue_{bank_name}"] = fifo

@@ -29,6 +29,7 @@ def lockstep(depth: int, seed: int, unit: Any = HeadedFifo) -> int:
             reads, writes = bool(queue) and rng.random() < eager, len(queue) < depth and rng.random() < 0.6
             word = rng.getrandbits(8)
             ctx.set(rtl.r_en, reads)
+            ctx.set(rtl.w_may, writes or rng.random() < 0.5)
             ctx.set(rtl.w_en, writes)
             ctx.set(rtl.w_data, word)
             if reads:
