@@ -62,6 +62,9 @@ _SIZED = ("buffer -c -p", "topo", "upsize -D {picoseconds} -c", "dnsize -D {pico
 PLAIN, INVERTED, BOTH = "plain", "inverted", "both"
 #: Delay in ps, as the mapper prints it.
 _DELAY = re.compile(r"Delay *= *([\d.]+)")
+#: Share of the time that parts, which are mapped once, leave for what the mapper does not see: what loads the
+#: registers.
+_UNSEEN = 0.06
 #: Inverters in front of a gate as cells of their own, so that one register's become one.
 _APART = "".join(
     f"module \\$_{gate}NOT_ (input A, B, output Y);\n  wire other;\n  \\$_NOT_ invert (.A(B), .Y(other));\n"
@@ -144,9 +147,9 @@ def mapped(
     around: Sequence[str] = (),
     order: int = 0,
     in_parts: bool = False,
-) -> str:
-    """Technology mapping from `coarse.il` to `mapped.json` and `mapped.v` in `folder`; returns what Yosys
-    printed.
+) -> list[str]:
+    """Technology mapping from `coarse.il` to `mapped.json` and `mapped.v` in `folder`; returns the parts that
+    were mapped by themselves.
 
     Parameters
     ----------
@@ -159,14 +162,12 @@ def mapped(
     around : modules of `boxes` that are read within a cycle: the logic before their addresses and behind
         their data is mapped by itself, as fast as it can be, since the mapper does not see the time that such
         a memory takes. Not by `SMALL`.
-    in_parts : the logic of each sub-unit is mapped by itself, see `warpbank.synth.parts`. Not with `around`,
-        and not by `SMALL`.
+    in_parts : the logic of each sub-unit is mapped by itself, if there are enough, see
+        `warpbank.synth.parts`. Not with `around`, and not by `SMALL`.
     order : seed of the order in which the mapper meets the cells of `coarse.il`; 0: as they stand there.
     """
     for name, target in (("speed", picoseconds), ("most", 1)):
-        (folder / f"{name}.abc").write_text(
-            "\n".join((*_WAYS[way], *_SIZED)).format(picoseconds=f"{target:.0f}") + "\n"
-        )
+        (folder / f"{name}.abc").write_text(_script(way, target))
     (folder / "load.constr").write_text(f"set_driving_cell {tools.driver.name}\nset_load {tools.load:.4f}\n")
     flop = tools.library.flop
     start = "coarse.il"
@@ -193,17 +194,22 @@ def mapped(
         (folder / "seen.v").write_text(_seen(flop))
         passes += ["techmap -max_iter 1 -map seen.v"]
     abc = f"abc {tools.liberty} {tools.barred} -constr load.constr"
+    marks: list[str] = []
     if in_parts:
         yosys.run([*passes, "write_json parts.json"], folder)
         marks = parts.part(folder / "parts.json", top, set(boxes.values()), tools.library)
-        passes = ["read_json parts.json"]
-        passes += [f"{abc} -D {picoseconds:.0f} -script speed.abc a:{mark}" for mark in marks]
+        if marks:
+            passes = ["read_json parts.json"]
+            picoseconds *= 1 - _UNSEEN
+            (folder / "speed.abc").write_text(_script(way, picoseconds))
+            passes += [f"{abc} -D {picoseconds:.0f} -script speed.abc a:{mark}" for mark in marks]
     elif around:
         yosys.run([*passes, "write_json parts.json"], folder)
         memory_paths.part(folder / "parts.json", top, set(around))
         passes = ["read_json parts.json"]
         passes += [f"{abc} -D 1 -script most.abc a:{name}" for name in memory_paths.APART]
-    return yosys.run([*passes, f"{abc} -D {picoseconds:.0f} -script speed.abc", *_WRITTEN], folder)
+    yosys.run([*passes, f"{abc} -D {picoseconds:.0f} -script speed.abc", *_WRITTEN], folder)
+    return marks
 
 
 def gates(tools: Tools, top: str, folder: Path, boxes: dict[str, str], unread: Sequence[str] = ()) -> None:
@@ -216,9 +222,7 @@ def gates(tools: Tools, top: str, folder: Path, boxes: dict[str, str], unread: S
 def alone(tools: Tools, folder: Path, picoseconds: float) -> float:
     """Delay in ns of the logic in `alone.json` of `folder`, mapped the quick way by itself, as the mapper
     sees it: without what loads its ends."""
-    (folder / "alone.abc").write_text(
-        "\n".join((*_WAYS[QUICK], *_SIZED)).format(picoseconds=f"{picoseconds:.0f}") + "\n"
-    )
+    (folder / "alone.abc").write_text(_script(QUICK, picoseconds))
     (folder / "load.constr").write_text(f"set_driving_cell {tools.driver.name}\nset_load {tools.load:.4f}\n")
     abc = f"abc {tools.liberty} {tools.barred} -constr load.constr -D {picoseconds:.0f} -script alone.abc"
     found = _DELAY.findall(yosys.run(["read_json alone.json", abc], folder))
@@ -256,6 +260,11 @@ def _before(
     if any(cell.gate for cell in tools.library):
         passes.append(f"clockgate {tools.liberty} -min_net_size {GATED}")
     return passes
+
+
+def _script(way: str, picoseconds: float) -> str:
+    """What the mapper does."""
+    return "\n".join((*_WAYS[way], *_SIZED)).format(picoseconds=f"{picoseconds:.0f}") + "\n"
 
 
 def _kept(unread: Sequence[str]) -> list[str]:

@@ -19,21 +19,23 @@ from warpbank.synth.liberty import Library
 
 #: Fewest registers and memories of a sub-unit that is a part.
 LEAST = 200
-#: Bits of registers from which on a unit is mapped in parts.
-LARGE = 40_000
+#: Fewest such sub-units of a unit that has parts.
+MANY = 3
 #: Pins of a memory that carry no logic.
 _CLOCKS = frozenset(("RD_CLK", "WR_CLK"))
 
 
 def part(path: Path, top: str, boxes: set[str], library: Library) -> list[str]:
     """Copy and mark the gates of the sub-units in a JSON netlist of Yosys, in place; `boxes`: types of the
-    memories; `library`: its other cells. Returns the marks, which are attributes."""
+    memories; `library`: its other cells. Returns the marks, which are attributes; none, and the netlist
+    stays, if there are too few sub-units."""
     design = json.loads(path.read_text())
     module = design["modules"][top]
     cells: dict[str, Cell] = module["cells"]
     drives = cones.drivers(cells.values())
     marks = []
-    for number, (_, users) in enumerate(sorted(_users(module, boxes, library).items())):
+    found = sorted(_users(module, boxes, library).items())
+    for number, (_, users) in enumerate(found if len(found) >= MANY else []):
         ends = [
             (cell, pin)
             for cell in users
@@ -44,12 +46,6 @@ def part(path: Path, top: str, boxes: set[str], library: Library) -> list[str]:
         cones.copied(cells, drives, ends, marks[-1])
     path.write_text(json.dumps(design))
     return marks
-
-
-def register_bits(path: Path, top: str) -> int:
-    """Bits of the registers in a JSON netlist of words."""
-    cells = json.loads(path.read_text())["modules"][top]["cells"].values()
-    return sum(len(cell["connections"]["Q"]) for cell in cells if "Q" in cell["connections"])
 
 
 def _clocks(cell: Cell, library: Library) -> frozenset[str]:

@@ -22,7 +22,6 @@ from warpbank.synth import (
     memory_prices,
     netlist,
     opensta,
-    parts,
     pdk,
     power,
     timing,
@@ -43,15 +42,14 @@ FULL, QUICK = EFFORTS = ("full", "quick")
 CLOCK = 1.0
 #: From so many registers on, inverted ones are tried too; more than so many cells are tried a few times only.
 _REGISTERS, _CELLS = 256, 20_000
+#: More than so many cells are not tried in other orders.
+_HUGE = 500_000
 #: Share of the clock by which a netlist may miss it and be tried again.
 _NEAR = 0.15
 #: Times the clock from which on a large netlist is not tried again.
 _HOPELESS = 2.0
 #: By which shares of the clock the mapper's target is then shortened, until the clock is met.
 _SHORTER = (0.05, 0.08, 0.11, 0.14)
-#: Share of the clock that a large unit's parts, each mapped once, leave for what the mapper does not see:
-#: what the registers load.
-_APART = 0.06
 #: Share by which the delay of one circuit moves with the order of its cells (`python -m bench.mapping`), and
 #: orders that are tried where the clock is missed by less.
 _SPREAD, _ORDERS = 0.04, 4
@@ -390,10 +388,10 @@ def _best(
     Tried are registers as they are; inverted, if they are many; where the clock is missed, registers read at
     either output; and, where it is missed by little, shorter targets for the smallest of those: the mapper
     does not see what loads the registers. Where all of that misses the clock, logic is mapped the fast way,
-    with shorter targets if it misses by little, too. With little effort a large unit is mapped once, each
-    sub-unit by itself; another one as a whole, the quick way; once more, with the logic around memories by
-    itself, if it is not much too late and its slowest path leads through a memory; and once more, with a
-    shorter target, if it misses the clock by little then.
+    with shorter targets if it misses by little, too. With little effort a unit of several large sub-units is
+    mapped once, each sub-unit by itself. Another one is mapped as a whole, the quick way; once more, with the
+    logic around memories by itself, if it is not much too late and its slowest path leads through a memory;
+    and once more, with a shorter target, if it misses the clock by little then.
     What is late by no more than the order of the cells is worth is mapped with its cells in other orders.
     """
     library = tools.library
@@ -407,7 +405,7 @@ def _best(
         order: int = 0,
         in_parts: bool = False,
     ) -> _Try:
-        flow.mapped(
+        marks = flow.mapped(
             tools,
             unit,
             folder,
@@ -427,12 +425,12 @@ def _best(
         within = any(step.cell in times for step in path.steps[1:])
         verilog = (folder / "mapped.v").read_text()
         late = path.delay > clock
-        return _Try(read, way, target, around, in_parts, area, path.delay, late, within, net, verilog)
+        return _Try(read, way, target, around, bool(marks), area, path.delay, late, within, net, verilog)
 
     def taken(tried: list[_Try]) -> Netlist:
         """The smallest that meets the clock, else the fastest."""
         near = min(tried, key=lambda one: one.delay)
-        if clock < near.delay <= (1 + _SPREAD) * clock:
+        if clock < near.delay <= (1 + _SPREAD) * clock and len(near.net.cells) <= _HUGE:
             for order in range(1, _ORDERS + 1):
                 tell("mapping again, cells in another order")
                 tried.append(one(near.read, near.target, near.way, near.around, order, near.in_parts))
@@ -441,25 +439,8 @@ def _best(
         best = min(tried, key=lambda one: (one.late, one.delay if one.late else one.area))
         return best.kept(folder)
 
-    if effort == QUICK and parts.register_bits(folder / "coarse.json", unit) >= parts.LARGE:
-        tell("mapping each sub-unit by itself")
-        with suppress(YosysError):  # ABC's older mapper does not take every library
-            return one(flow.PLAIN, target - _APART * clock, flow.QUICK, in_parts=True).kept(folder)
     if effort == QUICK:
-        try:
-            tried = [one(flow.PLAIN, target, flow.QUICK)]
-        except YosysError:  # ABC's older mapper does not take every library
-            tried = [one(flow.PLAIN, target, flow.BARE)]
-        around: list[str] = []
-        if tried[0].within and clock < tried[0].delay < _HOPELESS * clock:
-            tell("mapping again, what is around memories by itself")
-            looked_up = [name for name in boxes.values() if name in times and times[name].address]
-            tried.append(one(flow.PLAIN, target, tried[0].way, looked_up))
-            around = looked_up if tried[1].delay < tried[0].delay else []
-        if clock < min(one.delay for one in tried) <= (1 + _NEAR) * clock:
-            tell("mapping again, for more speed")
-            tried.append(one(flow.PLAIN, target - _SHORTER[0] * clock, tried[0].way, around))
-        return taken(tried)
+        return taken(_quickly(one, target, clock, times, boxes, tell))
     tried = [one(flow.PLAIN, target)]
     cells = tried[0].net.cells
     registers = sum(1 for cell in cells if cell.type in library and library[cell.type].state)
@@ -484,6 +465,33 @@ def _best(
             if not tried[-1].late:
                 break
     return taken(tried)
+
+
+def _quickly(
+    one: Callable[..., _Try],
+    target: float,
+    clock: float,
+    times: dict[str, BoxTiming],
+    boxes: dict[str, str],
+    tell: Callable[[str], None],
+) -> list[_Try]:
+    """What is tried with little effort: see `_best`."""
+    try:
+        tried = [one(flow.PLAIN, target, flow.QUICK, in_parts=True)]
+        if tried[0].in_parts:
+            return tried
+    except YosysError:  # ABC's older mapper does not take every library
+        tried = [one(flow.PLAIN, target, flow.BARE)]
+    around: list[str] = []
+    if tried[0].within and clock < tried[0].delay < _HOPELESS * clock:
+        tell("mapping again, what is around memories by itself")
+        looked_up = [name for name in boxes.values() if name in times and times[name].address]
+        tried.append(one(flow.PLAIN, target, tried[0].way, looked_up))
+        around = looked_up if tried[1].delay < tried[0].delay else []
+    if clock < min(one.delay for one in tried) <= (1 + _NEAR) * clock:
+        tell("mapping again, for more speed")
+        tried.append(one(flow.PLAIN, target - _SHORTER[0] * clock, tried[0].way, around))
+    return tried
 
 
 def _unread(memory: list[Memory]) -> list[str]:

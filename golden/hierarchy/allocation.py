@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 
 class AddressAllocation:
     """A queue of unused addresses and the set of those that are occupied. LTRF, section 4.2.
@@ -20,12 +18,12 @@ class AddressAllocation:
     """
 
     def __init__(self, count: int) -> None:
-        self.unused = deque(range(count))
+        self.unused = list(range(count))
         self.occupied = 0
 
     def allocate(self) -> int:
         """Take the head of the unused queue. It must not be empty."""
-        address = self.unused.popleft()
+        address = self.unused.pop(0)
         self.occupied |= 1 << address
         return address
 

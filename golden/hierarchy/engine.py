@@ -3,7 +3,6 @@ file cache, over a narrow crossbar."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -55,7 +54,7 @@ class Link:
     """
 
     def __init__(self) -> None:
-        self.queue: deque[Transfer] = deque()
+        self.queue: list[Transfer] = []
         self.ahead: Transfer | None = None
         self.ahead_left = 0
         self.crossing: Transfer | None = None
@@ -157,11 +156,13 @@ class Engine:
     def step(self) -> None:
         """One cycle, between the results and the end of the main register file's cycle."""
         room = taken = 0
+        busy = bool(self._due)
         for bank, link in enumerate(self.links):
             if len(link.queue) < TRANSFER_QUEUE:
                 room |= 1 << bank
+            busy = busy or link.busy
         self._room = room
-        if not self.busy:
+        if not busy:
             self._main.accesses()
             self._main.close()
             self.taken = 0
@@ -174,7 +175,7 @@ class Engine:
             self._start(self.links[bank])
         for bank, transfer, cycles in reading:
             link = self.links[bank]
-            link.queue.popleft()
+            link.queue.pop(0)
             link.ahead, link.ahead_left = transfer, cycles - 1
         for transfer in self._due:
             taken |= 1 << transfer.entry
@@ -201,8 +202,8 @@ class Engine:
         rotating order, that wants it."""
         wanted: dict[int, int] = {}  # by bank of the cache, mask of links
         for bank, link in enumerate(self.links):
-            transfer = link.offer
-            if transfer is not None and link.free and self._port_free(transfer):
+            transfer = link.offer if link.free else None
+            if transfer is not None and self._port_free(transfer):
                 wanted[transfer.entry] = wanted.get(transfer.entry, 0) | 1 << bank
         if not wanted:
             return []
@@ -273,7 +274,7 @@ class Engine:
         self._port_left[transfer.entry] = link.left
         self._leaving = self._leaving & ~bit | (bit if transfer.out else 0)
         if transfer.out:
-            link.queue.popleft()
+            link.queue.pop(0)
             self._due.append(transfer)
         else:
             link.ahead = None

@@ -3,7 +3,6 @@ register file."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -135,7 +134,7 @@ class Ltrf(Hierarchy):
         #: Operands that one uop has asked for in this cycle: (collector, slot, tag, warp, register).
         self._asked: list[tuple[int, int, int, int, int]] = []
         #: Operands of uops with more than `LOOKUPS` that have not been looked up.
-        self._more: deque[list[tuple[int, int, int, int, int]]] = deque()
+        self._more: list[list[tuple[int, int, int, int, int]]] = []
         self.arriving: list[Arrival] = []
         self.may_issue = 0
         self.landing = []
@@ -526,7 +525,7 @@ class Ltrf(Hierarchy):
                 self._arbiter.request_late(*self._place(operand))
             del oldest[:LOOKUPS]
             if not oldest:
-                self._more.popleft()
+                self._more.pop(0)
         for operand in newest[:LOOKUPS]:
             self._arbiter.request(*self._place(operand))
         if len(newest) > LOOKUPS:
