@@ -20,16 +20,18 @@ from typing import Annotated, Any
 import typer
 
 from warpbank.arch.config import with_overrides
+from warpbank.arch.names import unknown
 from warpbank.synth import baselines, cones, flow, memories, netlist, pdk, timing
 from warpbank.synth.cones import Cell
 from warpbank.synth.flow import Tools
+from warpbank.synth.liberty import Library
 from warpbank.synth.units import make
 from warpbank.synth.yosys import YosysError
 
 _NUMBER = re.compile(r"\d+")
 
 
-def _groups(module: dict[str, Any], boxes: Iterable[str]) -> dict[str, set[int]]:
+def _groups(module: dict[str, Any], boxes: set[str], library: Library) -> dict[str, set[int]]:
     """Nets at which paths end, by a name without numbers."""
     named: dict[int, tuple[bool, int, str]] = {}
     for name, entry in sorted(module["netnames"].items()):
@@ -43,14 +45,16 @@ def _groups(module: dict[str, Any], boxes: Iterable[str]) -> dict[str, set[int]]
         outputs = cones.nets(cell, "output")
         if cell["type"] in boxes:
             label = f"memory {name}"
-        elif "CK" in cell["connections"] and "GCK" in cell["connections"]:
+        elif cell["type"] in library and library[cell["type"]].gate:
             label = "clock gate"
         else:
             label = f"register {named[outputs[0]][2] if outputs else name}"
         groups[_NUMBER.sub("#", label)].update(cones.nets(cell, "input"))
     for name, port in module["ports"].items():
         if port["direction"] == "output":
-            groups[_NUMBER.sub("#", f"output {name}")].update(bit for bit in port["bits"] if bit != "x")
+            groups[_NUMBER.sub("#", f"output {name}")].update(
+                bit for bit in port["bits"] if isinstance(bit, int)
+            )
     return groups
 
 
@@ -87,6 +91,8 @@ def main(
 ) -> None:
     """Map the logic before each group of ends by itself, and print how long it takes."""
     files = pdk.find(liberty)
+    if unit not in baselines.SIZES:
+        raise typer.BadParameter(unknown("unit with a baseline", unit, baselines.SIZES))
     config, scheme = baselines.SIZES[unit].machine()
     config = with_overrides(config, sets or [])
     with tempfile.TemporaryDirectory() as name:
@@ -103,7 +109,7 @@ def main(
         drives = cones.drivers(module["cells"].values())
         overhead = timing.overhead(tools.library, tools.load)
         rows: list[tuple[float, str, int, int]] = []
-        for label, ends in sorted(_groups(module, set(boxes.values())).items()):
+        for label, ends in sorted(_groups(module, set(boxes.values()), tools.library).items()):
             cone = cones.before(drives, ends) if re.search(only, label) else []
             if len(cone) >= gates:
                 (folder / "alone.json").write_text(json.dumps(_alone(cone, ends)))
@@ -111,8 +117,8 @@ def main(
                 rows.append((delay, label, len(ends), len(cone)))
     typer.echo("| ends | number | gates before them | ns by themselves |")
     typer.echo("|---|---:|---:|---:|")
-    for delay, label, ends_, gates_ in sorted(rows, reverse=True):
-        typer.echo(f"| {label} | {ends_} | {gates_} | {delay:.3f} |")
+    for delay, label, number, before in sorted(rows, reverse=True):
+        typer.echo(f"| {label} | {number} | {before} | {delay:.3f} |")
 
 
 if __name__ == "__main__":

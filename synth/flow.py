@@ -263,7 +263,7 @@ def _before(
 
 
 def _script(way: str, picoseconds: float) -> str:
-    """What the mapper does."""
+    """Script of the mapper, for a time between registers."""
     return "\n".join((*_WAYS[way], *_SIZED)).format(picoseconds=f"{picoseconds:.0f}") + "\n"
 
 

@@ -366,11 +366,6 @@ class _Try:
     net: Netlist
     verilog: str
 
-    def kept(self, folder: Path) -> Netlist:
-        """The netlist, whose text becomes the result."""
-        (folder / "mapped.v").write_text(self.verilog)
-        return self.net
-
 
 def _best(
     unit: str,
@@ -437,7 +432,8 @@ def _best(
                 if not tried[-1].late:
                     break
         best = min(tried, key=lambda one: (one.late, one.delay if one.late else one.area))
-        return best.kept(folder)
+        (folder / "mapped.v").write_text(best.verilog)
+        return best.net
 
     if effort == QUICK:
         return taken(_quickly(one, target, clock, times, boxes, tell))
@@ -475,7 +471,7 @@ def _quickly(
     boxes: dict[str, str],
     tell: Callable[[str], None],
 ) -> list[_Try]:
-    """What is tried with little effort: see `_best`."""
+    """Netlists that little effort tries, as `_best` says."""
     try:
         tried = [one(flow.PLAIN, target, flow.QUICK, in_parts=True)]
         if tried[0].in_parts:

@@ -156,13 +156,11 @@ class Engine:
     def step(self) -> None:
         """One cycle, between the results and the end of the main register file's cycle."""
         room = taken = 0
-        busy = bool(self._due)
         for bank, link in enumerate(self.links):
             if len(link.queue) < TRANSFER_QUEUE:
                 room |= 1 << bank
-            busy = busy or link.busy
         self._room = room
-        if not busy:
+        if not self.busy:
             self._main.accesses()
             self._main.close()
             self.taken = 0

@@ -63,7 +63,7 @@ class Arbiter(wiring.Component):
     Members
     -------
     request : In(Requests). With `lookups`, In(Lookups).
-    late : In(Lookups), if `late`. Requests of the second uop.
+    late : In(Requests), if `late`. With `lookups`, In(Lookups). Requests of the second uop.
     written : In(banks). Banks that are written in this cycle.
     waiting : Out(banks). Banks with a request. From registers.
     opening : In(banks). Banks that cannot serve theirs yet, since accesses take longer than a cycle; may
