@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from warpbank.golden.mapping.table import TABLE_BANKS
+from warpbank.golden.round_robin import first_from
 
 
 class Release:
@@ -58,6 +61,7 @@ class Release:
         """Empty the stages."""
         self._some = 0  # warps that can be chosen
         # The stages: a warp and some of its registers.
+        self._flying = 0  # warps in the stages 2 to 4
         self._served: int | None = None
         self._read: tuple[int, int] | None = None
         self._found: tuple[int, int] | None = None
@@ -75,11 +79,7 @@ class Release:
     @property
     def busy(self) -> bool:
         """Whether a register waits to be released, or a warp is in a stage."""
-        return bool(self._waiting or self._some or self._served is not None or self._flights())
-
-    def _flights(self) -> list[tuple[int, int]]:
-        """Warps in the stages 2 to 4, and their registers there."""
-        return [flight for flight in (self._read, self._found, self.choice) if flight is not None]
+        return self._waiting != 0 or self._some != 0 or self._served is not None or self._flying != 0
 
     def issue(self, warp: int, sources: tuple[int, ...], writes: int, dead: int) -> None:
         """A uop issues: what it reads, the mask of registers it writes, and that of the registers which have
@@ -112,7 +112,11 @@ class Release:
         registers &= ~self._saved[warp]
         self._gone[warp] = registers
         self._touched.append(warp)
-        return [(warp, register) for register in range(registers.bit_length()) if registers >> register & 1]
+        found = []
+        while registers:
+            found.append((warp, (registers & -registers).bit_length() - 1))
+            registers &= registers - 1
+        return found
 
     def edge(self, mapped: list[int]) -> None:
         """The clock edge; `mapped`: the registers that have a physical one from now on."""
@@ -155,45 +159,41 @@ class Release:
             warp, registers = self.choice
             if not self.dying[warp] & ~self._writing[warp] & ~registers:
                 some &= ~(1 << warp)
-        self.choice = self._compare()
-        self._found = self._find()
+            self._flying &= ~(1 << warp)
+        self.choice = self._compare() if self._found is not None else None
+        self._found = self._find() if self._read is not None else None
         self._read = None
         if self._served is not None:
             warp = self._served
             self._read = warp, self.dying[warp] & ~self._writing[warp] & ~self._saved[warp]
-        self._served = self._choose()
-        if self._served is not None:
-            self._pointer = (self._served + 1) % self._warps
-            some &= ~(1 << self._served)
-        for warp, _ in self._flights():
+            self._flying |= 1 << warp
+            self._served = None
+        if self._some:
+            warp = first_from(self._some, self._pointer)
+            self._served, self._pointer = warp, (warp + 1) % self._warps
             some &= ~(1 << warp)
-        self._some = some
+        self._some = some & ~self._flying
 
-    def _choose(self) -> int | None:
-        """Choose the warp that is served next (stage 0)."""
-        for ahead in range(self._warps) if self._some else ():
-            warp = (self._pointer + ahead) % self._warps
-            if self._some >> warp & 1:
-                return warp
-        return None
-
-    def _find(self) -> tuple[int, int] | None:
+    def _find(self) -> tuple[int, int]:
         """Find the lowest of the registers of each bank (stage 2), unless it is in use in the next cycle, in
         which they are compared."""
-        if self._read is None:
-            return None
+        assert self._read is not None
         warp, registers = self._read
         found = 0
-        for bank in range(TABLE_BANKS):
-            register = first_in_bank(registers, bank)
-            if register is not None and not self._in_use(warp, register):
-                found |= 1 << register
+        for mine in _BANK_MASKS:
+            lowest = registers & mine
+            lowest &= -lowest
+            if lowest and not self._in_use(warp, lowest.bit_length() - 1):
+                found |= lowest
         return warp, found & ~self._saved[warp]
 
-    def _compare(self) -> tuple[int, int] | None:
+    def _in_use(self, warp: int, register: int) -> bool:
+        """Test whether anybody but its writer still needs the physical register of a dying one."""
+        return register in self._readers[warp] or self.moving[warp] >> register & 1 != 0
+
+    def _compare(self) -> tuple[int, int]:
         """Drop what the uop that issues reads or takes over from the registers that were found (stage 3)."""
-        if self._found is None:
-            return None
+        assert self._found is not None
         warp, registers = self._found
         registers &= ~self._saved[warp]
         for issuer, sources, _ in self._issued:
@@ -202,17 +202,8 @@ class Release:
                     registers &= ~(1 << register)
         return warp, registers
 
-    def _in_use(self, warp: int, register: int) -> bool:
-        """Test whether anybody but its writer still needs the physical register of a dying one."""
-        return register in self._readers[warp] or bool(self.moving[warp] >> register & 1)
 
-
-def first_in_bank(mask: int, bank: int) -> int | None:
-    """The lowest register of `mask` that is in a bank of the table."""
-    mine = mask & _BANK_MASKS[bank]
-    return (mine & -mine).bit_length() - 1 if mine else None
-
-
-_BANK_MASKS = [
+#: Mask of the registers of each bank of the table.
+_BANK_MASKS: Final = [
     sum(1 << register for register in range(bank, 256, TABLE_BANKS)) for bank in range(TABLE_BANKS)
 ]

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from typing import Final
 
 from warpbank.arch.parameters import SubCoreConfig
+from warpbank.arch.uop import MAX_DESTINATIONS
 from warpbank.golden.contents import Kept, Shelf
 from warpbank.golden.interfaces import Home, Mapping
 from warpbank.golden.mapping.availability import Availability
@@ -18,9 +20,9 @@ from warpbank.golden.mapping.table import RenamingTable
 from warpbank.golden.probe import Probe
 from warpbank.golden.stream import PREDICATE_BIT, TraceUop
 
-_REGISTERS = (1 << PREDICATE_BIT) - 1
+_REGISTERS: Final = (1 << PREDICATE_BIT) - 1
 #: Cycles in which the exempt registers of a launch are counted.
-COUNTED = 2
+COUNTED: Final = 2
 
 
 class Renaming(Mapping):
@@ -43,6 +45,7 @@ class Renaming(Mapping):
         self._banks = config.banks
         self._registers = config.warp_registers
         self._probe = probe
+        self._map, self._unmap, self._lookup = probe.ports["map"], probe.ports["unmap"], probe.ports["lookup"]
         self.table = RenamingTable(config.warps)
         self.exempt = Exempt()
         self.names = OperandLookup(self.table, self.exempt)
@@ -97,7 +100,7 @@ class Renaming(Mapping):
     def look(self, first: Sequence[deque[TraceUop]], here: int) -> bool:
         """Look at the first uops of the warps, and at those that have uops to issue and do not wait at a
         barrier. Returns whether the warp that is served first is the one of the cycle before."""
-        self.lacking, self.choosing = self.short([entries[0] if entries else None for entries in first], here)
+        self.lacking, self.choosing = self.short(first, here)
         return self.reserve.served(here) == self.reserve.first
 
     def missing(self, uop: TraceUop) -> int:
@@ -110,16 +113,18 @@ class Renaming(Mapping):
         missing = self.missing(uop)
         return [uop.destination + place for place in range(uop.count) if missing >> place & 1]
 
-    def short(self, first: list[TraceUop | None], here: int) -> tuple[int, int]:
+    def short(self, first: Sequence[deque[TraceUop]], here: int) -> tuple[int, int]:
         """Masks of the warps whose first uop cannot issue: there is no physical register for its result, or
         those of the slot's last warp are still being released; too few have been chosen for it. `here`: warps
         that have uops to issue and do not wait at a barrier."""
         served, floor = self.reserve.look(here)
         free, ready = self.availability.free, self.availability.ready
         mask, choosing = self.release.ended, 0
-        for warp, uop in enumerate(first):
-            if uop is not None and uop.count:
-                count = self.missing(uop).bit_count()
+        if free >= floor + MAX_DESTINATIONS and ready >= MAX_DESTINATIONS:
+            return mask, choosing  # enough for any uop
+        for warp, entries in enumerate(first):
+            if entries and entries[0].count:
+                count = self.missing(entries[0]).bit_count()
                 if count and count + (0 if warp == served else floor) > free:
                     mask |= 1 << warp
                 if count > ready:
@@ -137,7 +142,8 @@ class Renaming(Mapping):
         new = self.new(uop)
         for register, physical in zip(new, self.availability.take(len(new)), strict=True):
             self.table.enter(warp, register, physical)
-            self._probe.emit("map", warp, register, *self._place(physical))
+            bank, row = self._place(physical)
+            self._map.emit(warp, register, bank, row)
         self.reserve.held[warp] += len(new)
         dead = uop.releases if uop.mask else 0
         for slot, register in enumerate(uop.sources):
@@ -190,24 +196,26 @@ class Renaming(Mapping):
         known."""
         looked_up, group = self.names.step()
         if looked_up:
-            self._probe.emit("lookup", looked_up)
+            self._lookup.emit(looked_up)
         named: list[tuple[int, int, int, Home | None]] = []
         if group is not None:
-            unwritten = list(group.places.values()).count(None)
-            if unwritten:
-                self._probe.emit("unwritten", unwritten)
+            unwritten = 0
             for slot, _ in group.sources:
                 physical = group.places[slot]
+                unwritten += physical is None
                 home = None if physical is None else self._place(physical)
                 named.append((group.collector, slot, group.tag, home))
+            if unwritten:
+                self._probe.emit("unwritten", unwritten)
         self.dropped = self.release.released()
         self.released = []
         for warp, register in self.dropped:
             physical = self.table.drop(warp, register)
             self.availability.give(physical)
             self.reserve.held[warp] -= 1
-            self.released.append(self._place(physical))
-            self._probe.emit("unmap", warp, register, *self._place(physical))
+            bank, row = self._place(physical)
+            self.released.append((bank, row))
+            self._unmap.emit(warp, register, bank, row)
         self.table.edge()
         if self._counting:
             self._counting -= 1

@@ -12,7 +12,7 @@ from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.mapping import renaming
-from warpbank.golden.mapping.release import Release, first_in_bank
+from warpbank.golden.mapping.release import Release
 from warpbank.golden.mapping.renaming import Renaming
 from warpbank.golden.mapping.table import TABLE_BANKS
 from warpbank.golden.sm import simulate
@@ -44,7 +44,8 @@ class Timed(Release):
         ages = {}
         for warp, (dying, writing) in enumerate(zip(self.dying, self._writing, strict=True)):
             for bank in range(TABLE_BANKS):
-                register = first_in_bank(dying & ~writing, bank)
+                mine = [number for number in range(bank, 256, TABLE_BANKS) if dying & ~writing & 1 << number]
+                register = min(mine, default=None)
                 if register is not None and register not in self._readers[warp]:
                     ages[warp, register] = self._ages.get((warp, register), 0) + 1
         self._ages = ages
