@@ -15,7 +15,7 @@ from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.probe import Probe
 from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
-from warpbank.golden.values import Value
+from warpbank.golden.values import NEVER, Value
 
 #: Bank and row.
 Home = tuple[int, int]
@@ -251,6 +251,10 @@ class Hierarchy(ABC):
     @abstractmethod
     def busy(self) -> bool:
         """Whether the hierarchy has something to do in the next cycle."""
+
+    def next_cycle(self, soon: int) -> int:
+        """The first cycle from `soon`, the next one, on in which the hierarchy may do anything by itself."""
+        return soon if self.busy else NEVER
 
     # --- Warps and uops.
 

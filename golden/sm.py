@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from warpbank.arch.counters import COUNTERS
 from warpbank.arch.events import Stall
@@ -25,7 +25,7 @@ from warpbank.program.trace.schema import Trace
 __all__ = ["OperandMismatch", "Result", "Sm", "simulate"]
 
 #: Cycles between two reports of progress.
-REPORT_CYCLES = 1000
+REPORT_CYCLES: Final = 1000
 
 
 class Sm:
@@ -123,8 +123,7 @@ class Sm:
         self.lsu.wake = min(self.lsu.wake, cycle)
 
     def _wake_core(self, number: int, cycle: int) -> None:
-        core = self.cores[number]
-        core.wake = min(core.wake, cycle)
+        self.cores[number].wake_at(cycle)
 
     def _release(self, number: int, warp: int) -> None:
         self.cores[number].release(warp)
@@ -249,7 +248,7 @@ class Sm:
                 cycle += 1
                 lsu.wake = min(lsu.wake, cycle)
                 for core in cores:
-                    core.wake = cycle
+                    core.wake_at(cycle)
             if keep_at <= cycle and keep is not None and running:
                 keep_at = cycle + every
                 self._following, self._launched, self._dispatch_at = cycle, launched, dispatch_at
@@ -265,7 +264,7 @@ class Sm:
                 for core in self.cores:
                     core.registers.launch(self.ctas.registers, self.ctas.exempt, self.ctas.slots)
                     if core.registers.busy:
-                        core.wake = min(core.wake, cycle)
+                        core.wake_at(cycle)
                 return True
         return False
 

@@ -20,6 +20,7 @@ The phases of a cycle, in order:
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from warpbank.arch.events import Stall
 from warpbank.arch.parameters import SmConfig
@@ -36,7 +37,9 @@ from warpbank.golden.registry import build_collectors, build_main, build_registe
 from warpbank.golden.stream import PREDICATE_BIT, TraceUop, WarpStream
 from warpbank.golden.values import NEVER
 
-_FENCE, _PREFETCH, _ISSUED = Memory.FENCE, Control.PREFETCH, Stall.ISSUED
+_FENCE: Final = Memory.FENCE
+_PREFETCH: Final = Control.PREFETCH
+_ISSUED: Final = Stall.ISSUED
 
 
 class SubCore:
@@ -47,7 +50,8 @@ class SubCore:
     from read, and a refused dispatch colours the stall reason.
 
     A sub-core sleeps until `wake` when nothing can happen before; the cycles slept are accounted for when it
-    wakes, or by `settle`.
+    wakes, or by `settle`. Where the hierarchy alone has work (a cache moves registers) it does that while the
+    rest sleeps on, until it has something for the others.
 
     Parameters
     ----------
@@ -98,7 +102,8 @@ class SubCore:
             ports["ready_pending"],
         )
         self.stalls = [0] * len(Stall)
-        self.wake = NEVER
+        self.wake = NEVER  # next cycle to step
+        self._rest_wakes = NEVER  # next cycle in which anything but the hierarchy has work
         self._active = self.scheduler.active  # warps that may issue, at the clock edge
         self.flying = [0] * core.warps
         self._lengths = [0] * core.warps
@@ -127,9 +132,41 @@ class SubCore:
         self.status.at_barrier &= ~(1 << warp)
         self.status.changed |= 1 << warp
 
+    def wake_at(self, cycle: int) -> None:
+        """Somebody outside has something for the sub-core in a cycle to come."""
+        self.wake = min(self.wake, cycle)
+        self._rest_wakes = min(self._rest_wakes, cycle)
+
     def step(self, cycle: int) -> None:
         """One clock cycle."""
         self.probe.cycle = cycle
+        if cycle < self._rest_wakes and not (self._concerned or self.storage.busy):
+            self._step_hierarchy(cycle)
+        else:
+            self._step_all(cycle)
+
+    @property
+    def _concerned(self) -> bool:
+        """Something has happened that others than the hierarchy take note of in this cycle."""
+        return self.status.changed != 0 or self.mapping.busy or bool(self.registers.landing)
+
+    def _step_hierarchy(self, cycle: int) -> None:
+        """One cycle in which the hierarchy alone has work. If it has something for the others then, they are
+        no longer asleep at the end of the cycle."""
+        registers = self.registers
+        before = registers.may_issue, registers.may_activate
+        arrived = registers.step()
+        after = registers.may_issue, registers.may_activate
+        if before == after and not (arrived or self._concerned):
+            self.wake = min(self._rest_wakes, registers.next_cycle(cycle + 1))
+            return
+        self.settle(cycle + 1)
+        for collector, slot, tag, value, metadata in arrived:
+            self.collectors.deliver(collector, slot, tag, value, metadata)
+        self._end(cycle)
+
+    def _step_all(self, cycle: int) -> None:
+        """One cycle in which anything can happen."""
         if self._accounted < cycle:
             self.settle(cycle)
         status, collectors, registers = self.status, self.collectors, self.registers
@@ -188,18 +225,25 @@ class SubCore:
         if self._ready_pending:
             self._pends.emit(self._ready_pending)
         # edge
+        self._end(cycle, came, gone, live)
+
+    def _end(self, cycle: int, came: int = 0, gone: int = 0, live: int = 0) -> None:
+        """The clock edge. `came`, `gone`: warps that have become active and pending in this cycle; `live`:
+        those not over before it."""
+        status, collectors, mapping = self.status, self.collectors, self.mapping
         self._occupied = collectors.edge()
         if mapping.busy:
-            registers.edge()
+            self.registers.edge()
         self._active = self.scheduler.active
         if came | gone:
             self._activate(came, gone, live)
         if status.changed:
             status.update()
         self._settled = mapping.look(self._entries, status.here)
-        active = self._active & registers.may_issue & ~(mapping.lacking | mapping.choosing)
-        self.wake = self._next_cycle(cycle, active)
-        if self.wake > cycle + 1:
+        active = self._active & self.registers.may_issue & ~(mapping.lacking | mapping.choosing)
+        self._rest_wakes = self._next_cycle(cycle, active)
+        self.wake = min(self._rest_wakes, self.registers.next_cycle(cycle + 1))
+        if self._rest_wakes > cycle + 1:
             self._idle_reason = status.stall(bool(collectors.any_ready), active)
             self._ready_pending = (status.ready & ~self._active).bit_count()
 
@@ -294,8 +338,8 @@ class SubCore:
         self._accounted = end
 
     def _next_cycle(self, cycle: int, active: int) -> int:
-        """The next cycle in which anything can happen here, unless somebody outside wakes the sub-core;
-        `active`: warps that may issue in the one after `cycle`."""
+        """The next cycle in which anything but the hierarchy's own work can happen here, unless somebody
+        outside wakes the sub-core; `active`: warps that may issue in the one after `cycle`."""
         soon = cycle + 1
         status, collectors = self.status, self.collectors
         ready = status.ready & active
@@ -303,7 +347,6 @@ class SubCore:
             ready & (collectors.may_issue | status.free)
             or not self._settled
             or status.enters & active
-            or self.registers.busy
             or collectors.busy
         ):
             return soon

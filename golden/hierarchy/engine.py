@@ -11,7 +11,7 @@ from warpbank.golden.main.register_file import MainRegisterFile
 from warpbank.golden.probe import Probe
 from warpbank.golden.round_robin import first_from
 from warpbank.golden.storage.metadata import EMPTY, Metadata
-from warpbank.golden.values import Value
+from warpbank.golden.values import NEVER, Value
 
 
 @dataclass
@@ -48,34 +48,46 @@ class Link:
     ----------
     queue : transfers that wait, in the order in which they were chosen.
     ahead : a register that the bank reads, or has read, and that waits for the link.
-    ahead_left : cycles until the bank has read it.
+    ahead_from : first cycle in which the bank has read it.
     crossing : the transfer on the link; one that leaves stays here until the bank has written it.
-    left : cycles until its last beat has crossed.
+    until : cycle in which its last beat crosses.
     """
 
     def __init__(self) -> None:
         self.queue: list[Transfer] = []
         self.ahead: Transfer | None = None
-        self.ahead_left = 0
+        self.ahead_from = 0
         self.crossing: Transfer | None = None
-        self.left = 0
+        self.until = 0
 
     @property
     def busy(self) -> bool:
         """Something is in it."""
         return bool(self.queue) or self.ahead is not None or self.crossing is not None
 
-    @property
-    def free(self) -> bool:
-        """The link can take a transfer whose first beat crosses in the next cycle."""
-        return self.crossing is None or (not self.crossing.out and self.left == 1)
+    def free(self, cycle: int) -> bool:
+        """Whether the link can take a transfer whose first beat crosses in the cycle behind this one."""
+        return self.crossing is None or (not self.crossing.out and self.until == cycle)
 
-    @property
-    def offer(self) -> Transfer | None:
+    def offer(self, cycle: int) -> Transfer | None:
         """The transfer that the link could take."""
         if self.ahead is not None:
-            return None if self.ahead_left else self.ahead
+            return self.ahead if self.ahead_from <= cycle else None
         return self.queue[0] if self.queue and self.queue[0].out else None
+
+    def next_cycle(self, soon: int) -> int:
+        """The first cycle from `soon` on in which the link, or its bank, may do something other than let a
+        beat cross."""
+        crossing, best = self.crossing, NEVER
+        if crossing is not None:
+            best = self.until + crossing.out
+        elif self.ahead is not None:
+            best = self.ahead_from
+        if self.queue and self.ahead is None:
+            head = self.queue[0]
+            if crossing is None or not (head.out or _same(crossing, head)):
+                return soon
+        return max(best, soon)
 
 
 class Engine:
@@ -116,12 +128,16 @@ class Engine:
     ) -> None:
         self._main, self._values, self._metadata = main, values, metadata
         self._left, self._arrived, self._probe = left, arrived, probe
+        self._fills = probe.ports["cache_fill"]
         self._beats = config.cache.crossing
         self.links = [Link() for _ in range(config.banks)]
-        self._port_left = [0] * config.cache.registers  # cycles until the port's last beat has crossed
+        #: Cycle in which the last beat of each port's transfer crosses, or has crossed.
+        self._port_until = [-1] * config.cache.registers
         self._leaving = 0  # mask of the ports whose transfer leaves the cache
         self._pointer = 0
-        self._room = 0  # mask of the banks whose queue takes a transfer in this cycle
+        #: Mask of the banks whose queue takes a transfer in this cycle, once `step` has been called: those
+        #: that were not full before.
+        self.room = 0
         #: Transfers that read or write their bank of the cache in this cycle.
         self._due: list[Transfer] = []
         #: Mask of the cache's banks that the engine reads or writes in this cycle.
@@ -135,14 +151,17 @@ class Engine:
             busy = busy or link.busy
         return busy
 
-    def has_room(self, bank: int) -> bool:
-        """Whether a bank's queue takes a transfer in this cycle, once `step` has been called: if it was not
-        full before."""
-        return self._room >> bank & 1 != 0
+    def next_cycle(self, soon: int) -> int:
+        """The first cycle from `soon` on in which anything but beats that cross may happen here."""
+        best = soon if self._due else NEVER
+        for link in self.links:
+            if best > soon:
+                best = min(best, link.next_cycle(soon))
+        return best
 
     def push(self, bank: int, transfer: Transfer) -> None:
         """Queue a transfer; at most one per bank and cycle."""
-        self._room &= ~(1 << bank)
+        self.room &= ~(1 << bank)
         self.links[bank].queue.append(transfer)
 
     def forget(self) -> None:
@@ -154,27 +173,29 @@ class Engine:
                     self._arrived(transfer)
 
     def step(self) -> None:
-        """One cycle, between the results and the end of the main register file's cycle."""
-        room = taken = 0
+        """One cycle, between the results and the end of the main register file's cycle. Cycles that
+        `next_cycle` passes over may be left out."""
+        cycle, room, taken, busy = self._probe.cycle, 0, 0, bool(self._due)
         for bank, link in enumerate(self.links):
             if len(link.queue) < TRANSFER_QUEUE:
                 room |= 1 << bank
-        self._room = room
-        if not self.busy:
+            busy = busy or link.busy
+        self.room = room
+        if not busy:
             self._main.accesses()
             self._main.close()
             self.taken = 0
             return
         self._use_cache()
-        starting = self._choose()
-        reading = self._use_banks(starting)
-        self._cross()
+        starting = self._choose(cycle)
+        reading = self._use_banks(cycle, starting)
+        self._cross(cycle)
         for bank in starting:
-            self._start(self.links[bank])
+            self._start(cycle, self.links[bank])
         for bank, transfer, cycles in reading:
             link = self.links[bank]
             link.queue.pop(0)
-            link.ahead, link.ahead_left = transfer, cycles - 1
+            link.ahead, link.ahead_from = transfer, cycle + cycles
         for transfer in self._due:
             taken |= 1 << transfer.entry
         self.taken = taken
@@ -192,16 +213,16 @@ class Engine:
                 assert transfer.value is not None
                 self._values[entry][offset] = transfer.value
                 self._metadata[entry][offset] = transfer.metadata
-                self._probe.emit("cache_fill", entry, offset, transfer.warp, transfer.register)
+                self._fills.emit(entry, offset, transfer.warp, transfer.register)
         self._due = []
 
-    def _choose(self) -> list[int]:
+    def _choose(self, cycle: int) -> list[int]:
         """The links that take a transfer in this cycle: for every port of the cache the first one, in
         rotating order, that wants it."""
         wanted: dict[int, int] = {}  # by bank of the cache, mask of links
         for bank, link in enumerate(self.links):
-            transfer = link.offer if link.free else None
-            if transfer is not None and self._port_free(transfer):
+            transfer = link.offer(cycle) if link.free(cycle) else None
+            if transfer is not None and self._port_free(cycle, transfer):
                 wanted[transfer.entry] = wanted.get(transfer.entry, 0) | 1 << bank
         if not wanted:
             return []
@@ -209,20 +230,22 @@ class Engine:
         self._pointer = (first_from(sum(1 << bank for bank in starting), self._pointer) + 1) % len(self.links)
         return starting
 
-    def _port_free(self, transfer: Transfer) -> bool:
+    def _port_free(self, cycle: int, transfer: Transfer) -> bool:
         """Whether the port of a bank of the cache can take a transfer. One that leaves is read in the next
         cycle, in which one that has just come is written."""
-        left = self._port_left[transfer.entry]
-        return not left or (left == 1 and (not transfer.out or self._leaving >> transfer.entry & 1 != 0))
+        until = self._port_until[transfer.entry]
+        return until < cycle or (
+            until == cycle and (not transfer.out or self._leaving >> transfer.entry & 1 != 0)
+        )
 
-    def _use_banks(self, starting: list[int]) -> list[tuple[int, Transfer, int]]:
+    def _use_banks(self, cycle: int, starting: list[int]) -> list[tuple[int, Transfer, int]]:
         """Each bank of the main register file writes what its link has brought, or reads the next register
         ahead. Returns the reads that begin: (bank, transfer, cycles)."""
         closed = self._main.accesses()
         reading = []
         for bank, link in enumerate(self.links):
             crossed = link.crossing
-            if crossed is not None and crossed.out and not link.left:
+            if crossed is not None and crossed.out and link.until < cycle:
                 if crossed.void or not closed >> bank & 1:
                     link.crossing = None
                     self._store(bank, crossed)
@@ -246,30 +269,22 @@ class Engine:
         )
         self._arrived(transfer)
 
-    def _cross(self) -> None:
-        """A beat crosses on every link that carries something."""
+    def _cross(self, cycle: int) -> None:
+        """A beat crosses on every link that carries something: the last one of a register that comes."""
         for link in self.links:
-            if link.ahead_left:
-                link.ahead_left -= 1
-            if link.left:
-                link.left -= 1
-                transfer = link.crossing
-                assert transfer is not None
-                if not link.left and not transfer.out:
-                    link.crossing = None
-                    self._due.append(transfer)
-                    self._arrived(transfer)
-        for entry, left in enumerate(self._port_left):
-            if left:
-                self._port_left[entry] = left - 1
+            transfer = link.crossing
+            if transfer is not None and not transfer.out and link.until == cycle:
+                link.crossing = None
+                self._due.append(transfer)
+                self._arrived(transfer)
 
-    def _start(self, link: Link) -> None:
+    def _start(self, cycle: int, link: Link) -> None:
         """A link and a port take a transfer. One that leaves is read in the cycle before its first beat."""
-        transfer = link.offer
+        transfer = link.offer(cycle)
         assert transfer is not None
         bit = 1 << transfer.entry
-        link.crossing, link.left = transfer, self._beats + transfer.out
-        self._port_left[transfer.entry] = link.left
+        link.crossing, link.until = transfer, cycle + self._beats + transfer.out
+        self._port_until[transfer.entry] = link.until
         self._leaving = self._leaving & ~bit | (bit if transfer.out else 0)
         if transfer.out:
             link.queue.pop(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -25,12 +26,14 @@ from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 
 #: Registers of a warp whose place in the cache is looked up in a cycle.
-LOOKUPS = 2
+LOOKUPS: Final = 2
 #: Destinations of a result, beside the banks of the cache: the main register file; none, since its register
 #: moves; not known, since nobody has looked.
-_MAIN, _MOVES, _UNKNOWN = -1, -2, -3
+_MAIN: Final = -1
+_MOVES: Final = -2
+_UNKNOWN: Final = -3
 #: What the collectors evict is a writer behind the units.
-_EVICTED = len(Unit)
+_EVICTED: Final = len(Unit)
 
 
 @dataclass
@@ -116,6 +119,11 @@ class Ltrf(Hierarchy):
         core = config.sub_core
         self._main, self._mapping, self._storage = main, main.mapping, main.storage
         self._quiet, self._probe = quiet, probe
+        self._writes, self._allocates, self._releases = (
+            probe.ports["cache_write"],
+            probe.ports["cache_allocate"],
+            probe.ports["cache_release"],
+        )
         self._every_lane = config.lane_mask
         self._entries, self._rows = core.cache.registers, core.active_warps
         self.blocks = [WarpControlBlock(warp, liveness) for warp in range(core.warps)]
@@ -123,6 +131,10 @@ class Ltrf(Hierarchy):
         self._places = [Places(self._entries) for _ in range(self._rows)]
         self._owner: list[WarpControlBlock | None] = [None] * self._rows  # of each row of the cache
         self._outside = (1 << core.warps) - 1  # mask of the warps that have no row
+        #: Masks of the rows with registers that may be chosen; with some that leave, and those of them whose
+        #: warp has been deactivated; and that can be given to another warp.
+        self._working = self._leaving = self._withdrawn = self._empty = 0
+        self._moved = False  # a block has changed in this cycle
         self._tracks = core.cache.write_back == "dirty"
         #: Places of each row whose values the main register file lacks.
         self._dirty = [0] * self._rows
@@ -150,6 +162,7 @@ class Ltrf(Hierarchy):
         self._chosen: list[Chosen] = []
         self._chosen_row = 0
         self._chosen_out = False
+        self._full = 0  # main banks whose queues have no room for what was chosen; 0: perhaps none
         self._cache_written = 0  # banks of the cache that are used in this cycle
         #: Destinations that were found for each unit's result, and for what the collectors evict.
         self._found = [_UNKNOWN] * (_EVICTED + 1)
@@ -169,13 +182,28 @@ class Ltrf(Hierarchy):
         self._mapping.start(warp, rows)
         self.blocks[warp].new = True
 
-    def _complete(self) -> None:
-        """Find the warps whose registers are where they have to be."""
-        complete = 0
-        for block in self._owner:
-            if block is not None and block.complete:
+    def _survey(self) -> None:
+        """Find the warps whose registers are where they have to be, and the rows with something to do."""
+        complete = working = leaving = withdrawn = empty = 0
+        for row, block in enumerate(self._owner):
+            if block is None:
+                continue
+            bit = 1 << row
+            if block.complete:
                 complete |= 1 << block.warp
+            if block.empty:
+                empty |= bit
+            if not block.loading:
+                if block.out:
+                    working |= bit
+                    leaving |= bit
+                    if block.leaving:
+                        withdrawn |= bit
+                elif block.into:
+                    working |= bit
         self.may_issue = complete
+        self._working, self._leaving, self._withdrawn, self._empty = working, leaving, withdrawn, empty
+        self._moved = False
 
     @property
     def may_activate(self) -> int:
@@ -192,13 +220,13 @@ class Ltrf(Hierarchy):
         block.activate(offset, self._places[offset])
         self._owner[offset], self._loading = block, block
         self._outside &= ~(1 << warp)
-        self._complete()
+        self._survey()
 
     def _load(self) -> None:
         """Read the vectors of a warp that has been given a row from their memory."""
         if self._loading is not None:
             self._loading.loading = False
-            self._loading = None
+            self._loading, self._moved = None, True
 
     def deactivate(self, warp: int, ended: bool) -> None:
         """The warp is not active any more: its registers leave; nothing of one that has `ended` is wanted."""
@@ -206,12 +234,12 @@ class Ltrf(Hierarchy):
         block.leaving = True
         if ended:
             block.end()
-        self._complete()
+        self._survey()
 
     def prefetch(self, uop: TraceUop) -> None:
         """A PREFETCH issues, or the uop's extra bit is served."""
         self.blocks[uop.warp].working = uop.working_set
-        self._complete()
+        self._survey()
         self._probe.emit("prefetch", uop.warp, uop.seq)
 
     def before(self, uop: TraceUop) -> TraceUop | None:
@@ -233,16 +261,22 @@ class Ltrf(Hierarchy):
     @property
     def busy(self) -> bool:
         """Something happens here in the next cycle."""
+        return self._engine.busy or self._works_soon
+
+    def next_cycle(self, soon: int) -> int:
+        """The first cycle from `soon` on in which anything but beats that cross may happen here."""
+        return soon if self._works_soon else self._engine.next_cycle(soon)
+
+    @property
+    def _works_soon(self) -> bool:
+        """Something other than the engine's work happens in the next cycle."""
         if self._arbiter.pending or self.arriving or self._asked or self._more or self._main.busy:
             return True
-        if self._turn or self._chosen or self._zeroed or self._engine.busy:
+        if self._turn or self._chosen or self._zeroed:
             return True
         if self._loading is not None or self._saving is not None:
             return True
-        busy = False
-        for block in self._owner:
-            busy = busy or (block is not None and (self._works(block) or block.empty))
-        return busy
+        return self._empty != 0 or self._work() != 0
 
     def read(self, collector: int, slot: int, uop: TraceUop, register: int, tag: int = 0) -> None:
         """Request an operand (operand read interface); its place is looked up from the next cycle on."""
@@ -332,7 +366,7 @@ class Ltrf(Hierarchy):
         values = self._values[entry]
         values[offset] = value if mask == self._every_lane else merge(values[offset], value, mask)
         self._metadata[entry][offset] = metadata
-        self._probe.emit("cache_write", entry, offset, warp, register)
+        self._writes.emit(entry, offset, warp, register)
         return True
 
     # --- A cycle.
@@ -341,14 +375,16 @@ class Ltrf(Hierarchy):
         """One cycle, after its results; returns the operands granted in the previous cycle."""
         arrived = self.arriving
         self._found[_EVICTED], self._evicted = self._evicted, _UNKNOWN
-        empty = self._empty()
+        empty = self._owner[_lowest(self._empty)] if self._empty else None
         turn, out = self._next_turn()
-        choice = self._choose() if self._turn else None
+        choice = self._choice() if self._turn else None
         values, metadata = self._values, self._metadata
-        self.arriving = [
-            (collector, slot, tag, values[entry][offset], metadata[entry][offset])
-            for entry, offset, collector, slot, tag in self._arbiter.step(self._cache_written)
-        ]
+        self.arriving = []
+        if self._arbiter.pending:
+            self.arriving = [
+                (collector, slot, tag, values[entry][offset], metadata[entry][offset])
+                for entry, offset, collector, slot, tag in self._arbiter.step(self._cache_written)
+            ]
         if self._zeroed:
             for entry, offset in self._zeroed:
                 values[entry][offset], metadata[entry][offset] = self._main.zeros, self._main.zero_metadata
@@ -357,44 +393,38 @@ class Ltrf(Hierarchy):
         self._cache_written = self._engine.taken
         if self._chosen:
             self._find_places()
-        if choice and not self._chosen:
-            self._take(choice)
+        if choice is not None and not self._chosen:
+            self._choose(*choice)
         self._give_turn(turn, out)
         self._load()
         if self._asked or self._more:
             self._look_up()
         self._save(empty)
-        self._complete()
+        if self._moved:
+            self._survey()
         return arrived
-
-    def _empty(self) -> WarpControlBlock | None:
-        """Find a warp whose row can be given to another one."""
-        for block in self._owner:
-            if block is not None and block.empty:
-                return block
-        return None
 
     # --- Registers that set off.
 
-    def _works(self, block: WarpControlBlock) -> bool:
-        """Whether a warp has a register to choose."""
-        if block.loading:
-            return False
-        if block.out:
-            return not block.leaving or self._quiet(block.warp)
-        return block.into != 0
+    def _work(self) -> int:
+        """Mask of the rows with a register to choose: of a warp that is deactivated, once its operands have
+        been read."""
+        work, withdrawn = self._working, self._withdrawn
+        while withdrawn:
+            row = _lowest(withdrawn)
+            withdrawn &= withdrawn - 1
+            block = self._owner[row]
+            if block is not None and not self._quiet(block.warp):
+                work &= ~(1 << row)
+        return work
 
     def _next_turn(self) -> tuple[int, bool]:
         """Find the row whose turn it is in the next cycle, and whether its registers leave; -1: nobody's."""
-        work = leaves = 0
-        for row, block in enumerate(self._owner):
-            if block is not None and self._works(block):
-                work |= 1 << row
-                leaves |= (block.out != 0) << row
+        work = self._work() if self._working else 0
         if not work:
             return -1, False
         row = first_from(work, self._pointer)
-        return row, leaves >> row & 1 != 0
+        return row, self._leaving >> row & 1 != 0
 
     def _give_turn(self, row: int, out: bool) -> None:
         """Give a row, or none, the turn from the next cycle on."""
@@ -402,43 +432,45 @@ class Ltrf(Hierarchy):
         if row >= 0:
             self._pointer = row
 
-    def _choose(self) -> list[Chosen] | None:
-        """Choose the registers that set off next of the row whose turn it is: the lowest of each class."""
+    def _choice(self) -> tuple[WarpControlBlock, int, int, int] | None:
+        """The warp whose turn it is, and masks of its registers: those that may set off next, those that are
+        alive, and those that results are still to come of."""
         block = self._owner[self._pointer]
         if block is None:
             return None
-        movable, pending = block.out if self._turn_out else block.into, self._main.pending(block.warp)
-        lowest = [-1] * self._transfers
+        movable = block.out if self._turn_out else block.into
+        return (block, movable, block.live, self._main.pending(block.warp)) if movable else None
+
+    def _choose(self, block: WarpControlBlock, movable: int, live: int, pending: int) -> None:
+        """Choose the registers that set off: the lowest of each class. They are on their way from now on."""
+        lowest, mask = [-1] * self._transfers, 0
         while movable:
             register = _lowest(movable)
             movable &= movable - 1
             if lowest[register % self._transfers] < 0:
                 lowest[register % self._transfers] = register
-        return [
-            Chosen(register, bool(block.live >> register & 1), bool(pending >> register & 1))
-            for register in lowest
-            if register >= 0
-        ]
-
-    def _take(self, chosen: list[Chosen]) -> None:
-        """The registers that were chosen are on their way from now on."""
-        block, out, mask = self._owner[self._pointer], self._turn_out, 0
-        assert block is not None
-        for each in chosen:
-            mask |= 1 << each.register
-        if out:
+                mask |= 1 << register
+        if self._turn_out:
             block.placed &= ~mask
             block.departing |= mask
             block.storing |= mask
         else:
             block.placed |= mask
             block.coming |= mask
-        self._chosen, self._chosen_row, self._chosen_out = chosen, self._pointer, out
+        self._chosen = [
+            Chosen(register, bool(live >> register & 1), bool(pending >> register & 1))
+            for register in lowest
+            if register >= 0
+        ]
+        self._chosen_row, self._chosen_out = self._pointer, self._turn_out
+        self._moved = True
 
     def _find_places(self) -> None:
         """Give the registers that come their places, or find those of the registers that leave, and queue
         them. Those whose bank has no room stay."""
-        row = self._chosen_row
+        if self._full and not self._engine.room & self._full:
+            return
+        row, full = self._chosen_row, 0
         block, places = self._owner[row], self._places[row]
         assert block is not None
         warp, unused = block.warp, places.unused
@@ -456,8 +488,9 @@ class Ltrf(Hierarchy):
             home = self._mapping.content(warp, register) if carried else None
             if home is not None:
                 bank, line = home
-                if not self._engine.has_room(bank):
+                if not self._engine.room >> bank & 1:
                     stay.append(each)
+                    full |= 1 << bank
                     continue
                 self._mapping.hold(warp, register)
                 queued.append(register)
@@ -471,15 +504,17 @@ class Ltrf(Hierarchy):
                 places.give(entry)
                 block.table[register] = entry
                 self._dirty[row] = self._dirty[row] & ~(1 << entry) | (home is None) << entry
-                self._probe.emit("cache_allocate", entry, row, warp, register)
+                self._allocates.emit(entry, row, warp, register)
                 if home is None:
                     block.coming &= ~(1 << register)
+                    self._moved = True
             elif home is None:
                 block.storing &= ~(1 << register)
                 self._vacate(warp, register, entry, row)
         if queued:
             self._mapping.moved(queued)
         self._chosen = stay
+        self._full = 0 if self._mapping.blanks else full
 
     def _clean(self, each: Chosen, entry: int) -> bool:
         """Test of a register that leaves: the main register file has its value, and none is to come."""
@@ -497,8 +532,9 @@ class Ltrf(Hierarchy):
     def _vacate(self, warp: int, register: int, entry: int, offset: int) -> None:
         """A register that leaves loses its place."""
         self.blocks[warp].departing &= ~(1 << register)
+        self._moved = True
         self._places[offset].take_back(entry)
-        self._probe.emit("cache_release", entry, offset, warp, register)
+        self._releases.emit(entry, offset, warp, register)
 
     def _read_out(self, transfer: Transfer) -> None:
         """The cache has read a register that leaves."""
@@ -513,6 +549,7 @@ class Ltrf(Hierarchy):
             block.storing &= ~bit
         else:
             block.coming &= ~bit
+        self._moved = True
         self._mapping.let_go(transfer.warp, transfer.register)
 
     def _look_up(self) -> None:
@@ -553,6 +590,7 @@ class Ltrf(Hierarchy):
         self._outside |= 1 << block.warp
         self._probe.emit("row_free", block.warp, block.offset)
         block.offset, block.leaving = None, False
+        self._moved = True
 
     def edge(self) -> None:
         """End a cycle in which the mapping is busy: its releases. The places of released registers in the

@@ -186,14 +186,18 @@ def operands_behind(sources: int) -> tuple[int, int]:
     cache.start(0, 0)
     cache.activate(0)
     cache.blocks[0].working = 0xFF
-    cache._complete()
+    cache._survey()
     while not cache.may_issue:
+        probe.cycle += 1
         cache.step()
     for slot in range(sources):
         cache.read(0, slot, make_uop(0, 0), slot)
     cache.step()
     cache.read(1, 0, make_uop(0, 1), 7)
-    arrived = {collector: cycle for cycle in range(1, 20) for collector, *_ in cache.step()}
+    arrived = {}
+    for cycle in range(1, 20):
+        probe.cycle += 1
+        arrived |= {collector: cycle for collector, *_ in cache.step()}
     return arrived[1], arrived[0]
 
 

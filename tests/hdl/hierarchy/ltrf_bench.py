@@ -158,6 +158,7 @@ class Bench:
         ctx.set(rtl.quiet, self.quiet)
         waits = self._write(ctx)
         gone = self._gone()
+        self.log.probe.cycle += 1
         try:
             arrived = model.step()
         except AssertionError as error:

@@ -17,6 +17,7 @@ from tests.hdl.hierarchy.ltrf_bench import LTRFS
 from tests.hdl.hierarchy.test_ltrf import KeepsValidBits, LosesAPlace, TwiceInACycle
 from tests.thinned import examples
 from warpbank.golden.hierarchy.ltrf import Ltrf as GoldenLtrf
+from warpbank.golden.hierarchy.ltrf import _lowest
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 
 #: Some of a warp's registers: low ones, and the highest.
@@ -54,7 +55,7 @@ class Bench:
 
     def _cycle(self, ctx: Any, where: str) -> None:
         rng, rtl, model = self.rng, self.rtl, self.model
-        model._complete()
+        model._survey()
         may_issue, may_activate = model.may_issue, model.may_activate
         self.quiet = rng.getrandbits(self.config.sub_core.warps)
         ctx.set(rtl.quiet, self.quiet)
@@ -65,17 +66,17 @@ class Bench:
         assert ctx.get(rtl.may_issue) == may_issue, where
         assert ctx.get(rtl.may_activate) == may_activate, where
         self._ask(ctx, where)
-        empty = model._empty()
+        empty = model._owner[_lowest(model._empty)] if model._empty else None
         assert bool(ctx.get(rtl.freed)) == (empty is not None), where
         if empty is not None:
             assert (ctx.get(rtl.freed_warp), ctx.get(rtl.freed_offset)) == (empty.warp, empty.offset), where
-        turn, choice = model._next_turn(), model._choose() if model._turn else None
+        turn, choice = model._next_turn(), model._choice() if model._turn else None
         back = self._land()
         self._set_off(ctx, back, where)
         for row, port in enumerate(rtl.back):
             ctx.set(port, back[row])
         if choice and not model._chosen:
-            model._take(choice)
+            model._choose(*choice)
         model._give_turn(*turn)
         model._load()
         model._save(empty)
