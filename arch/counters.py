@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from warpbank.arch.events import EVENTS, Cause, L1Result, LsuStall, Record, Stall
 from warpbank.arch.uop import Scalar
@@ -34,7 +35,7 @@ class Counter:
     also: str = ""
 
 
-_SCALAR = {
+_SCALAR: Final = {
     Scalar.ALU: "Uops of arithmetic units executed by one lane.",
     Scalar.SFU: "Uops of the special-function unit executed by one lane.",
     Scalar.MEMORY: "Uops of the load/store unit executed by one lane.",

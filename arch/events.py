@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Final
 
 from warpbank.arch.parameters import SmConfig, bits
 
@@ -113,8 +114,8 @@ class Event:
     description: str
 
 
-_UOP = (("warp", "warp"), ("seq", "seq"))
-_PLACE = (("entry", "entry"), ("offset", "offset"))
+_UOP: Final = (("warp", "warp"), ("seq", "seq"))
+_PLACE: Final = (("entry", "entry"), ("offset", "offset"))
 
 EVENTS: dict[str, Event] = {
     event.name: event

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Final
 
 #: Most register sources one uop may name: a double-precision FMA reads three pairs.
-MAX_SOURCES = 6
+MAX_SOURCES: Final = 6
 #: Most consecutive registers one uop may write: a 128-bit load.
-MAX_DESTINATIONS = 4
+MAX_DESTINATIONS: Final = 4
 #: R255 (RZ) reads as zero, is never fetched and never written; it never appears in a uop.
-RZ = 255
+RZ: Final = 255
 #: General predicates P0..P6; P7 (PT) is constant true and never appears in a uop.
-PREDICATES = 7
+PREDICATES: Final = 7
 #: Bit of a `seq` that marks a move which the hardware inserts before the uop of that number (G-Scalar).
-MOVE = 1 << 31
+MOVE: Final = 1 << 31
 #: Bytes of a memory line and of a sector, the part of it that memory may move by itself.
-LINE_BYTES, SECTOR_BYTES = 128, 32
+LINE_BYTES: Final = 128
+SECTOR_BYTES: Final = 32
 #: Bits of a memory line's number: a 64-bit byte address without the 7 bits inside a line. In a trace the
 #: mask of the sectors touched stands above them.
-LINE_WIDTH = 57
-LINE_MASK = (1 << LINE_WIDTH) - 1
+LINE_WIDTH: Final = 57
+LINE_MASK: Final = (1 << LINE_WIDTH) - 1
 #: Sectors of a line, and the mask of them all.
-SECTORS = LINE_BYTES // SECTOR_BYTES
-WHOLE_LINE = (1 << SECTORS) - 1
+SECTORS: Final = LINE_BYTES // SECTOR_BYTES
+WHOLE_LINE: Final = (1 << SECTORS) - 1
 #: Bits of `Uop.write_back`.
-TO_COLLECTOR = 1
-TO_BANKS = 2
+TO_COLLECTOR: Final = 1
+TO_BANKS: Final = 2
 
 
 class Unit(IntEnum):
@@ -60,7 +62,7 @@ class Memory(IntEnum):
 
 
 #: Operations whose result comes from beyond the SM: what a warp waits long for.
-DISTANT = (Memory.LOAD_GLOBAL, Memory.ATOMIC_GLOBAL, Memory.LOAD_LOCAL)
+DISTANT: Final = (Memory.LOAD_GLOBAL, Memory.ATOMIC_GLOBAL, Memory.LOAD_LOCAL)
 
 
 class Control(IntEnum):
@@ -77,7 +79,7 @@ class Control(IntEnum):
 
 #: Messages to the register file, which are no instructions of the program. Whatever counts a warp's uops
 #: passes over them.
-NOTICES = (Control.PREFETCH, Control.PIR, Control.PBR)
+NOTICES: Final = (Control.PREFETCH, Control.PIR, Control.PBR)
 
 
 class Scalar(IntEnum):

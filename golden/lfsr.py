@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 #: x^16 + x^14 + x^13 + x^11 + 1, of maximal length: 65 535 states.
-TAPS = 0xB400
-WIDTH = 16
+TAPS: Final = 0xB400
+WIDTH: Final = 16
 #: Shifts from one number to the next, so that neighbouring numbers share few bits; no factor of 65 535, so
 #: that all are reached.
-STRIDE = 7
+STRIDE: Final = 7
 
 
 class Lfsr:

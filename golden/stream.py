@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,11 +14,11 @@ from warpbank.program.release.fetch import covers
 from warpbank.program.trace.schema import FLAG_ARRIVE, FLAG_ENTER, FLAG_WAIT, Trace
 
 #: Uops of a warp that are decoded at a time, so that a long warp needs no more memory than a short one.
-CHUNK = 1024
+CHUNK: Final = 1024
 #: Predicate p is bit PREDICATE_BIT + p of a hazard mask; register r is bit r.
-PREDICATE_BIT = 256
+PREDICATE_BIT: Final = 256
 #: Memory operations by number: cheaper to look up than to make.
-_MEMORY = tuple(Memory)
+_MEMORY: Final = tuple(Memory)
 
 
 class TraceUop(Uop):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 
 #: One warp register: `lanes` unsigned 32-bit numbers.
 Value = np.ndarray
 
-#: Cycle that never comes: nothing to wake for.
-NEVER = 1 << 62
+#: Cycle that never comes: nothing to wake for. Compiled, a larger number would no longer fit a machine word.
+NEVER: Final = 1 << 60
 
 #: Every lane of a row that nobody is to read, so that who still reads it is found out.
-POISON = 0xDEADBEEF
+POISON: Final = 0xDEADBEEF
 
 
 def poison(lanes: int) -> Value:
@@ -35,8 +36,8 @@ def lane_bits(mask: int, lanes: int) -> Value:
 
 
 #: A lane's word in `packed`.
-_WORD = np.dtype("<u4")
-_LITTLE = sys.byteorder == "little"
+_WORD: Final = np.dtype("<u4")
+_LITTLE: Final = sys.byteorder == "little"
 
 
 def packed(value: Value) -> int:

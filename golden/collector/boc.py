@@ -4,6 +4,7 @@ operands."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from warpbank.arch.parameters import BOC_READS, BOC_RESULTS, SmConfig
 from warpbank.arch.uop import Unit
@@ -16,7 +17,7 @@ from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import NEVER, Value
 
-_LSU = Unit.LSU
+_LSU: Final = Unit.LSU
 
 
 class Chosen:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.golden.collector.cache_table import CacheTable, Line
@@ -12,7 +13,7 @@ from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
 #: Line of a source whose operand has not arrived.
-TO_COME = Line(-1)
+TO_COME: Final = Line(-1)
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES, Unit
@@ -17,7 +18,7 @@ from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import NEVER, Value
 
 #: Bit of `TraceUop.near` that speaks of the destination.
-NEAR_RESULT = 1 << MAX_SOURCES
+NEAR_RESULT: Final = 1 << MAX_SOURCES
 
 
 class Ccu(Collector):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from warpbank.arch.uop import MOVE, TO_BANKS, TO_COLLECTOR
 from warpbank.golden.storage.metadata import EMPTY, Metadata
@@ -10,7 +11,7 @@ from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 
 #: Ages are counted up to here; of entries as old as that the one with the lowest number counts as the oldest.
-OLDEST = 15
+OLDEST: Final = 15
 
 
 class Entry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from typing import Final
 
 from warpbank.arch.events import L1Result, LsuStall
 from warpbank.arch.parameters import SmConfig
@@ -18,10 +19,10 @@ from warpbank.golden.round_robin import first_from
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import NEVER
 
-_LOADS = frozenset({Op.LOAD_GLOBAL, Op.LOAD_LOCAL})
-_STORES = frozenset({Op.STORE_GLOBAL, Op.STORE_LOCAL})
-_ATOMICS = frozenset({Op.ATOMIC_GLOBAL, Op.REDUCE_GLOBAL})
-_SHARED = frozenset({Op.LOAD_SHARED, Op.STORE_SHARED, Op.ATOMIC_SHARED})
+_LOADS: Final = frozenset({Op.LOAD_GLOBAL, Op.LOAD_LOCAL})
+_STORES: Final = frozenset({Op.STORE_GLOBAL, Op.STORE_LOCAL})
+_ATOMICS: Final = frozenset({Op.ATOMIC_GLOBAL, Op.REDUCE_GLOBAL})
+_SHARED: Final = frozenset({Op.LOAD_SHARED, Op.STORE_SHARED, Op.ATOMIC_SHARED})
 
 
 class Lsu:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Final
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Unit
@@ -14,7 +15,7 @@ from warpbank.golden.probe import Probe
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import NEVER
 
-_LSU = Unit.LSU
+_LSU: Final = Unit.LSU
 
 
 class Pipelines(Units):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from warpbank.arch.uop import Unit
 from warpbank.golden.execute.pipelines import Pipelines
@@ -14,8 +15,8 @@ from warpbank.golden.stream import PREDICATE_BIT, TraceUop
 from warpbank.golden.values import NEVER
 
 #: What the collectors evict is a writer behind the units.
-_EVICTED = len(Unit)
-_WRITERS = len(Unit) + 1
+_EVICTED: Final = len(Unit)
+_WRITERS: Final = len(Unit) + 1
 
 
 class ResultArbiter:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Scalar, Unit
 from warpbank.golden.probe import Probe
@@ -9,7 +11,7 @@ from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
 
 #: Units whose scalar uops are counted by themselves; all others are arithmetic.
-_KINDS = {Unit.SFU: Scalar.SFU, Unit.LSU: Scalar.MEMORY}
+_KINDS: Final = {Unit.SFU: Scalar.SFU, Unit.LSU: Scalar.MEMORY}
 
 
 class ScalarLanes:

@@ -4,6 +4,7 @@ and cycle."""
 from __future__ import annotations
 
 from collections import deque
+from typing import Final
 
 from warpbank.arch.parameters import SubCoreConfig
 from warpbank.arch.uop import Control
@@ -13,7 +14,7 @@ from warpbank.golden.round_robin import first_from
 from warpbank.golden.stream import TraceUop, WarpStream
 from warpbank.golden.values import NEVER
 
-_BRANCH = Control.BRANCH
+_BRANCH: Final = Control.BRANCH
 
 
 class InstructionBuffers:

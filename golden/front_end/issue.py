@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from warpbank.arch.events import Hazard, Stall
 from warpbank.arch.uop import Memory
 from warpbank.golden.front_end.instruction_buffer import InstructionBuffers
 from warpbank.golden.front_end.scoreboard import Scoreboard
 from warpbank.golden.stream import TraceUop
 
-_FENCE = Memory.FENCE
+_FENCE: Final = Memory.FENCE
 
 
 class Status:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from warpbank.arch.events import Hazard
 from warpbank.arch.parameters import SubCoreConfig
 from warpbank.arch.uop import DISTANT, Control, Unit
 from warpbank.golden.stream import PREDICATE_BIT, TraceUop
 
-_REGISTERS = (1 << PREDICATE_BIT) - 1
-_PREFETCH, _LSU = Control.PREFETCH, Unit.LSU
+_REGISTERS: Final = (1 << PREDICATE_BIT) - 1
+_PREFETCH: Final = Control.PREFETCH
+_LSU: Final = Unit.LSU
 
 
 class Scoreboard:

@@ -3,6 +3,8 @@ curve."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from warpbank.golden.values import NEVER
 
 #: State -> (after a small change: step, next state), (after a large one). Malekeh, Figure 8, which the
@@ -16,9 +18,9 @@ TRANSITIONS: dict[int, tuple[tuple[int, int], tuple[int, int]]] = {
     5: ((0, 6), (-1, 4)),
     6: ((0, 6), (1, 3)),
 }
-START = 1
+START: Final = 1
 #: A change is large from this part of the previous interval on: 1 / 50 = 0.02.
-LARGE = 50
+LARGE: Final = 50
 
 
 class Sthld:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Final
 
 from warpbank.arch.events import Cause
 from warpbank.golden.probe import Probe
 
-_WRITE, _PORT, _QUEUE = Cause
+_WRITE: Final = Cause.WRITE
+_PORT: Final = Cause.PORT
+_QUEUE: Final = Cause.QUEUE
 
 
 class Arbiter:

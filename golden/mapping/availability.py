@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from warpbank.arch.parameters import bits
 from warpbank.golden.round_robin import first_from
 
 #: How a free register is chosen: the lowest one, or one that lies a sub-array further each time.
-POLICIES = ("consolidate", "wear_level")
+POLICIES: Final = ("consolidate", "wear_level")
 #: Free registers that are chosen ahead of their allocation.
-AHEAD = 8
+AHEAD: Final = 8
 
 
 class Availability:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Final
 
 from warpbank.golden.mapping.exempt import Exempt
 from warpbank.golden.mapping.table import TABLE_BANKS, RenamingTable
 
-_EVERY_BANK = (1 << TABLE_BANKS) - 1
+_EVERY_BANK: Final = (1 << TABLE_BANKS) - 1
 
 
 @dataclass

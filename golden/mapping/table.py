@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 #: Banks of the table. Register r is in bank r mod 4, so that a wide result or an aligned group uses each bank
 #: once.
-TABLE_BANKS = 4
+TABLE_BANKS: Final = 4
 
 
 class RenamingTable:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Final
 
 #: Lanes whose bytes of one position an array of 128 bits holds, and lanes that it holds whole where bytes are
 #: not reordered.
-BYTE_LANES, WORD_LANES = 16, 4
+BYTE_LANES: Final = 16
+WORD_LANES: Final = 4
 
 
 @lru_cache(maxsize=4096)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Final
 
 from warpbank.golden.values import Value, packed, packed_lanes, packed_word, unpacked
 
 #: Bytes of one array of a bank.
-ARRAY_BYTES = 16
+ARRAY_BYTES: Final = 16
 
 
 class Delta(IntEnum):

@@ -3,6 +3,8 @@ decompress moves."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE
 from warpbank.golden.execute.scalar import ScalarLanes
@@ -17,7 +19,7 @@ from warpbank.golden.values import Value, packed
 
 #: Cycles by which an operand comes later than from plain banks: its note is read first, and what is read is
 #: decompressed.
-READ_DELAY = 2
+READ_DELAY: Final = 2
 
 
 class Stored:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from warpbank.golden.values import Value, packed, packed_lanes
 
 #: Bytes of a lane.
-BYTES = 4
+BYTES: Final = 4
 #: Encoding bits of a register whose lanes are all equal.
-SCALAR = 0b1111
+SCALAR: Final = 0b1111
 
 
 @lru_cache(maxsize=1 << BYTES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import IntEnum
+from typing import Final
 
 from warpbank.arch.parameters import SubCoreConfig
 from warpbank.arch.uop import Scalar
@@ -21,7 +22,7 @@ class Fill(IntEnum):
 
 
 #: Encoding bits of nothing that is compressed, by number of parts.
-_NONE = ((), (0,), (0, 0))
+_NONE: Final = ((), (0,), (0, 0))
 
 
 class Metadata:
@@ -82,7 +83,7 @@ class Metadata:
 
 
 #: What is known of a value of which nothing is: one from plain banks, or a result that a collector has kept.
-EMPTY = Metadata(False, (), False, ())
+EMPTY: Final = Metadata(False, (), False, ())
 
 
 class CompressedBanks(ABC):

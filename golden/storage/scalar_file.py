@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from warpbank.arch.events import Cause
 from warpbank.arch.parameters import SmConfig
@@ -22,7 +23,7 @@ from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
 #: What is known of an operand: whether the scalar bank delivered it.
-_NOTES = {held: Metadata(False, (SCALAR if held else 0,), held, (0,)) for held in (False, True)}
+_NOTES: Final = {held: Metadata(False, (SCALAR if held else 0,), held, (0,)) for held in (False, True)}
 
 
 @dataclass
