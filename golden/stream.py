@@ -17,8 +17,21 @@ from warpbank.program.trace.schema import FLAG_ARRIVE, FLAG_ENTER, FLAG_WAIT, Tr
 CHUNK: Final = 1024
 #: Predicate p is bit PREDICATE_BIT + p of a hazard mask; register r is bit r.
 PREDICATE_BIT: Final = 256
-#: Memory operations by number: cheaper to look up than to make.
+#: By number: cheaper to look up than to make.
 _MEMORY: Final = tuple(Memory)
+_UNITS: Final = tuple(Unit)
+_CONTROLS: Final = tuple(Control)
+#: Columns of `Trace.code` that a template is made of, in order.
+_STATIC: Final = (
+    "unit",
+    "control",
+    "sources",
+    "source_count",
+    "destination",
+    "count",
+    "predicates_read",
+    "predicates_written",
+)
 
 
 class TraceUop(Uop):
@@ -211,21 +224,6 @@ class Template:
             self.hazard |= 1 << register
         self.collects = unit is not Unit.CONTROL or bool(sources) or self.writes != 0
 
-    @classmethod
-    def of_code(cls, row: Any, *hints: Any) -> Template:
-        """Make the template of a row of `Trace.code`; `hints`: the parameters from `write_back` on, in
-        order."""
-        return cls(
-            Unit(int(row["unit"])),
-            Control(int(row["control"])),
-            tuple(int(register) for register in row["sources"][: int(row["source_count"])]),
-            int(row["destination"]),
-            int(row["count"]),
-            int(row["predicates_read"]),
-            int(row["predicates_written"]),
-            *hints,
-        )
-
 
 class WarpStream:
     """Stream of one warp's uops in program order.
@@ -241,23 +239,39 @@ class WarpStream:
     __slots__ = (
         "_barriers",
         "_base",
-        "_columns",
         "_dynamic",
         "_end",
         "_first",
+        "_flags",
         "_lane_mask",
         "_lanes",
         "_launched",
+        "_line",
+        "_line_count",
         "_lines",
+        "_mask",
+        "_memory",
+        "_passes",
+        "_pc",
         "_row",
         "_sub_core",
         "_templates",
         "_trace",
+        "_value",
         "_values",
         "_warp",
         "length",
         "position",
     )
+    # Columns of the chunk that is decoded.
+    _pc: list[int]
+    _mask: list[int]
+    _memory: list[int]
+    _flags: list[int]
+    _value: list[int]
+    _line: list[int]
+    _line_count: list[int]
+    _passes: list[int]
 
     def __init__(
         self, trace: Trace, templates: list[Template], row: Any, sub_core: int, warp: int, lanes: int
@@ -297,8 +311,10 @@ class WarpStream:
         """Decode the chunk that begins at position `base`."""
         self._base, self._end = base, min(base + CHUNK, self.length)
         rows = self._dynamic[self._first + base : self._first + self._end]
-        names = ("pc", "mask", "memory", "flags", "value", "line", "line_count", "passes")
-        self._columns = [rows[name].tolist() for name in names]
+        self._pc, self._mask = rows["pc"].tolist(), rows["mask"].tolist()
+        self._memory, self._flags = rows["memory"].tolist(), rows["flags"].tolist()
+        self._value, self._passes = rows["value"].tolist(), rows["passes"].tolist()
+        self._line, self._line_count = rows["line"].tolist(), rows["line_count"].tolist()
         self._barriers = rows[["barrier", "barrier_warps"]].copy()
 
     def take(self) -> TraceUop:
@@ -308,34 +324,33 @@ class WarpStream:
         if position == self._end:
             self._decode(position)
         at = position - self._base
-        pcs, masks, memories, flags, firsts, lines, line_counts, passes = self._columns
-        template = self._templates[pcs[at]]
-        mask = masks[at]
+        pc, mask = self._pc[at], self._mask[at]
+        template = self._templates[pc]
         lane_mask = mask & self._lane_mask
         values: list[Value] = []
         if mask:
-            first, count = firsts[at], template.count
+            first, count = self._value[at], template.count
             values = [self._values[first]] if count == 1 else list(self._values[first : first + count])
         found: list[int] = []
-        if line_counts[at]:
-            first = lines[at]
-            found = self._lines[first : first + line_counts[at]].tolist()
+        if self._line_count[at]:
+            first = self._line[at]
+            found = self._lines[first : first + self._line_count[at]].tolist()
         uop = TraceUop(
             template,
             self._sub_core,
             self._warp,
             position,
-            pcs[at],
+            pc,
             mask,
             lane_mask,
             values,
             found,
-            _MEMORY[memories[at]],
-            passes[at],
+            _MEMORY[self._memory[at]],
+            self._passes[at],
             lane_mask != self._launched,
             position + 1 == self.length,
         )
-        flag = flags[at]
+        flag = self._flags[at]
         uop.enters = bool(flag & FLAG_ENTER)
         if flag & FLAG_ARRIVE:
             uop.arrive, uop.wait = True, bool(flag & FLAG_WAIT)
@@ -355,10 +370,17 @@ def _stream_at(
 def templates_of(trace: Trace) -> list[Template]:
     """Make one `Template` per pc, with the compiler's hints if the trace carries any."""
     rows = np.asarray(trace.code)
+    pcs = range(len(rows))
     hints = Hints.none(len(rows)) if trace.hints is None else trace.hints
     cover = covers(trace)
-    releases = [trace.flag_words[pc].registers if pc in trace.flag_words else 0 for pc in range(len(rows))]
-    sets = [trace.working_sets.get(pc, 0) for pc in range(len(rows))]
-    bits = [getattr(hints, name).tolist() for name in ("write_back", "near", "dead", "scalar", "fresh")]
-    covered = [cover.get(pc) for pc in range(len(rows))]
-    return [Template.of_code(row, *of) for row, *of in zip(rows, *bits, sets, releases, covered, strict=True)]
+    return [
+        Template(_UNITS[unit], _CONTROLS[control], tuple(sources[:reads]), *of)
+        for unit, control, sources, reads, *of in zip(
+            *(rows[name].tolist() for name in _STATIC),
+            *(getattr(hints, name).tolist() for name in ("write_back", "near", "dead", "scalar", "fresh")),
+            [trace.working_sets.get(pc, 0) for pc in pcs],
+            [trace.flag_words[pc].registers if pc in trace.flag_words else 0 for pc in pcs],
+            [cover.get(pc) for pc in pcs],
+            strict=True,
+        )
+    ]
