@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from warpbank.arch.parameters import SmConfig
@@ -16,7 +15,6 @@ from warpbank.golden.values import Value
 TO_COME: Final = Line(-1)
 
 
-@dataclass
 class Arrived:
     """Result that came through port D, to be written into the table in the next cycle.
 
@@ -26,10 +24,13 @@ class Arrived:
     line : line of the register; None: one has to be taken.
     """
 
-    uop: TraceUop
-    register: int
-    value: Value
-    line: Line | None
+    __slots__ = ("line", "register", "uop", "value")
+
+    def __init__(self, uop: TraceUop, register: int, value: Value, line: Line | None) -> None:
+        self.uop = uop
+        self.register = register
+        self.value = value
+        self.line = line
 
 
 class CachingUnit:

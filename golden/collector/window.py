@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
 from warpbank.arch.uop import MOVE, TO_BANKS, TO_COLLECTOR
@@ -70,17 +69,19 @@ class Entry:
         return tuple(word for word, holds in states if holds)
 
 
-@dataclass(eq=False)
 class Collected:
     """Uop in collection: its sources' entries in slot order, the number of those not filled, whether it has
     been inserted, and whether a unit has chosen it."""
 
-    uop: TraceUop
-    tag: int
-    entries: list[Entry] = field(default_factory=list)
-    missing: int = 0
-    inserted: bool = False
-    chosen: bool = False
+    __slots__ = ("chosen", "entries", "inserted", "missing", "tag", "uop")
+
+    def __init__(self, uop: TraceUop, tag: int) -> None:
+        self.uop = uop
+        self.tag = tag
+        self.entries: list[Entry] = []
+        self.missing = 0
+        self.inserted = False
+        self.chosen = False
 
     @property
     def complete(self) -> bool:
@@ -88,16 +89,20 @@ class Collected:
         return self.inserted and not self.missing
 
 
-@dataclass
 class Insertion:
     """Outcome of a uop's insertion: slots found in the window and slots to be read, result registers
     expected, and dirty values that went without a bank write, overwritten or of no further use."""
 
-    found: list[int]
-    read: list[int]
-    reserved: int
-    overwritten: int
-    transient: int
+    __slots__ = ("found", "overwritten", "read", "reserved", "transient")
+
+    def __init__(
+        self, found: list[int], read: list[int], reserved: int, overwritten: int, transient: int
+    ) -> None:
+        self.found = found
+        self.read = read
+        self.reserved = reserved
+        self.overwritten = overwritten
+        self.transient = transient
 
 
 class Window:

@@ -4,7 +4,6 @@ file cache, over a narrow crossbar."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from warpbank.arch.parameters import TRANSFER_QUEUE, SubCoreConfig
 from warpbank.golden.main.register_file import MainRegisterFile
@@ -14,7 +13,6 @@ from warpbank.golden.storage.metadata import EMPTY, Metadata
 from warpbank.golden.values import NEVER, Value
 
 
-@dataclass
 class Transfer:
     """One register between cache and main register file.
 
@@ -25,20 +23,23 @@ class Transfer:
     entry, offset : its bank and row of the cache.
     row : its row of the main register file.
     plain : of one that leaves: a result of it is still to come, so it is kept as it is.
+
+    Attributes
+    ----------
     void : nobody wants it any more: it does not reach the main register file.
     value, metadata : once it has been read.
     """
 
-    out: bool
-    warp: int
-    register: int
-    entry: int
-    offset: int
-    row: int
-    plain: bool = False
-    void: bool = False
-    value: Value | None = None
-    metadata: Metadata = EMPTY
+    __slots__ = ("entry", "metadata", "offset", "out", "plain", "register", "row", "value", "void", "warp")
+
+    def __init__(
+        self, out: bool, warp: int, register: int, entry: int, offset: int, row: int, plain: bool = False
+    ) -> None:
+        self.out, self.plain, self.void = out, plain, False
+        self.warp, self.register = warp, register
+        self.entry, self.offset, self.row = entry, offset, row
+        self.value: Value | None = None
+        self.metadata: Metadata = EMPTY
 
 
 class Link:
@@ -59,11 +60,6 @@ class Link:
         self.ahead_from = 0
         self.crossing: Transfer | None = None
         self.until = 0
-
-    @property
-    def busy(self) -> bool:
-        """Something is in it."""
-        return bool(self.queue) or self.ahead is not None or self.crossing is not None
 
     def free(self, cycle: int) -> bool:
         """Whether the link can take a transfer whose first beat crosses in the cycle behind this one."""
@@ -135,6 +131,8 @@ class Engine:
         self._port_until = [-1] * config.cache.registers
         self._leaving = 0  # mask of the ports whose transfer leaves the cache
         self._pointer = 0
+        self._inside = 0  # transfers that have not arrived
+        self._open = (1 << config.banks) - 1  # banks whose queue is not full
         #: Mask of the banks whose queue takes a transfer in this cycle, once `step` has been called: those
         #: that were not full before.
         self.room = 0
@@ -146,10 +144,7 @@ class Engine:
     @property
     def busy(self) -> bool:
         """Something is on its way."""
-        busy = bool(self._due)
-        for link in self.links:
-            busy = busy or link.busy
-        return busy
+        return self._inside > 0
 
     def next_cycle(self, soon: int) -> int:
         """The first cycle from `soon` on in which anything but beats that cross may happen here."""
@@ -161,8 +156,12 @@ class Engine:
 
     def push(self, bank: int, transfer: Transfer) -> None:
         """Queue a transfer; at most one per bank and cycle."""
+        queue = self.links[bank].queue
+        queue.append(transfer)
         self.room &= ~(1 << bank)
-        self.links[bank].queue.append(transfer)
+        self._inside += 1
+        if len(queue) == TRANSFER_QUEUE:
+            self._open &= ~(1 << bank)
 
     def forget(self) -> None:
         """Nobody wants any more what leaves the cache now: its homes may be somebody else's."""
@@ -175,13 +174,9 @@ class Engine:
     def step(self) -> None:
         """One cycle, between the results and the end of the main register file's cycle. Cycles that
         `next_cycle` passes over may be left out."""
-        cycle, room, taken, busy = self._probe.cycle, 0, 0, bool(self._due)
-        for bank, link in enumerate(self.links):
-            if len(link.queue) < TRANSFER_QUEUE:
-                room |= 1 << bank
-            busy = busy or link.busy
-        self.room = room
-        if not busy:
+        cycle, taken = self._probe.cycle, 0
+        self.room = self._open
+        if not self._inside:
             self._main.accesses()
             self._main.close()
             self.taken = 0
@@ -191,10 +186,10 @@ class Engine:
         reading = self._use_banks(cycle, starting)
         self._cross(cycle)
         for bank in starting:
-            self._start(cycle, self.links[bank])
+            self._start(cycle, bank)
         for bank, transfer, cycles in reading:
             link = self.links[bank]
-            link.queue.pop(0)
+            self._next(bank)
             link.ahead, link.ahead_from = transfer, cycle + cycles
         for transfer in self._due:
             taken |= 1 << transfer.entry
@@ -214,6 +209,7 @@ class Engine:
                 self._values[entry][offset] = transfer.value
                 self._metadata[entry][offset] = transfer.metadata
                 self._fills.emit(entry, offset, transfer.warp, transfer.register)
+                self._inside -= 1
         self._due = []
 
     def _choose(self, cycle: int) -> list[int]:
@@ -261,6 +257,7 @@ class Engine:
 
     def _store(self, bank: int, transfer: Transfer) -> None:
         """A register that has left the cache is written into its bank, unless nobody wants it."""
+        self._inside -= 1
         if transfer.void:
             return
         assert transfer.value is not None
@@ -278,8 +275,14 @@ class Engine:
                 self._due.append(transfer)
                 self._arrived(transfer)
 
-    def _start(self, cycle: int, link: Link) -> None:
+    def _next(self, bank: int) -> None:
+        """A bank's oldest transfer leaves its queue."""
+        self.links[bank].queue.pop(0)
+        self._open |= 1 << bank
+
+    def _start(self, cycle: int, bank: int) -> None:
         """A link and a port take a transfer. One that leaves is read in the cycle before its first beat."""
+        link = self.links[bank]
         transfer = link.offer(cycle)
         assert transfer is not None
         bit = 1 << transfer.entry
@@ -287,7 +290,7 @@ class Engine:
         self._port_until[transfer.entry] = link.until
         self._leaving = self._leaving & ~bit | (bit if transfer.out else 0)
         if transfer.out:
-            link.queue.pop(0)
+            self._next(bank)
             self._due.append(transfer)
         else:
             link.ahead = None

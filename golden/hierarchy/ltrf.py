@@ -4,7 +4,6 @@ register file."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -36,7 +35,6 @@ _UNKNOWN: Final = -3
 _EVICTED: Final = len(Unit)
 
 
-@dataclass
 class Chosen:
     """A register that has been chosen to set off, and whose place is found next.
 
@@ -47,9 +45,10 @@ class Chosen:
     plain : a result of it is still to come.
     """
 
-    register: int
-    live: bool
-    plain: bool
+    __slots__ = ("live", "plain", "register")
+
+    def __init__(self, register: int, live: bool, plain: bool) -> None:
+        self.register, self.live, self.plain = register, live, plain
 
 
 class Ltrf(Hierarchy):
@@ -151,7 +150,11 @@ class Ltrf(Hierarchy):
         self.may_issue = 0
         self.landing = []
         self._engine = Engine(core, main, self._values, self._metadata, self._read_out, self._arrived, probe)
-        self._transfers = core.transfers
+        #: Masks of the registers of each class, of which one may be chosen in a cycle.
+        self._classes = [
+            sum(1 << register for register in range(first, 256, core.transfers))
+            for first in range(core.transfers)
+        ]
         self._pointer = 0  # row whose turn it is, or was last
         self._turn, self._turn_out = False, False  # there is one, and its registers leave
         #: Warp that was given a row in the cycle before.
@@ -443,13 +446,14 @@ class Ltrf(Hierarchy):
 
     def _choose(self, block: WarpControlBlock, movable: int, live: int, pending: int) -> None:
         """Choose the registers that set off: the lowest of each class. They are on their way from now on."""
-        lowest, mask = [-1] * self._transfers, 0
-        while movable:
-            register = _lowest(movable)
-            movable &= movable - 1
-            if lowest[register % self._transfers] < 0:
-                lowest[register % self._transfers] = register
-                mask |= 1 << register
+        chosen: list[Chosen] = []
+        mask = 0
+        for registers in self._classes:
+            bit = movable & registers
+            if bit:
+                bit &= -bit
+                mask |= bit
+                chosen.append(Chosen(bit.bit_length() - 1, live & bit != 0, pending & bit != 0))
         if self._turn_out:
             block.placed &= ~mask
             block.departing |= mask
@@ -457,12 +461,7 @@ class Ltrf(Hierarchy):
         else:
             block.placed |= mask
             block.coming |= mask
-        self._chosen = [
-            Chosen(register, bool(live >> register & 1), bool(pending >> register & 1))
-            for register in lowest
-            if register >= 0
-        ]
-        self._chosen_row, self._chosen_out = self._pointer, self._turn_out
+        self._chosen, self._chosen_row, self._chosen_out = chosen, self._pointer, self._turn_out
         self._moved = True
 
     def _find_places(self) -> None:

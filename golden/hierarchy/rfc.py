@@ -4,7 +4,6 @@ LTRF)."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.golden.contents import Kept, Shelf
@@ -17,14 +16,16 @@ from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
 
 
-@dataclass
 class Departing:
     """A register that has left the cache and waits for its bank: warp, register, row of the bank, value."""
 
-    warp: int
-    register: int
-    row: int
-    value: Value
+    __slots__ = ("register", "row", "value", "warp")
+
+    def __init__(self, warp: int, register: int, row: int, value: Value) -> None:
+        self.warp = warp
+        self.register = register
+        self.row = row
+        self.value = value
 
 
 class Rfc(ResultCache):

@@ -4,7 +4,6 @@ banks."""
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import Final
 
 from warpbank.golden.mapping.exempt import Exempt
@@ -13,18 +12,18 @@ from warpbank.golden.mapping.table import TABLE_BANKS, RenamingTable
 _EVERY_BANK: Final = (1 << TABLE_BANKS) - 1
 
 
-@dataclass
 class Group:
     """The sources of a uop: for which collector, and which of its uops; whose registers; (slot, register) of
     each; those that are still to be looked up; where those are that have been: slot -> physical register, or
     None for one that has none."""
 
-    collector: int
-    tag: int
-    warp: int
-    sources: list[tuple[int, int]] = field(default_factory=list)
-    left: list[tuple[int, int]] = field(default_factory=list)
-    places: dict[int, int | None] = field(default_factory=dict)
+    __slots__ = ("collector", "left", "places", "sources", "tag", "warp")
+
+    def __init__(self, collector: int, tag: int, warp: int) -> None:
+        self.collector, self.tag, self.warp = collector, tag, warp
+        self.sources: list[tuple[int, int]] = []
+        self.left: list[tuple[int, int]] = []
+        self.places: dict[int, int | None] = {}
 
 
 class OperandLookup:

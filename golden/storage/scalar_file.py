@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from warpbank.arch.events import Cause
@@ -26,7 +25,6 @@ from warpbank.golden.values import Value
 _NOTES: Final = {held: Metadata(False, (SCALAR if held else 0,), held, (0,)) for held in (False, True)}
 
 
-@dataclass
 class Compared:
     """A value between its comparison and its bank.
 
@@ -37,13 +35,18 @@ class Compared:
     lands : it is a result, whose register is free of hazards once it is written.
     """
 
-    warp: int
-    register: int
-    row: int
-    mask: int
-    value: Value
-    metadata: Metadata
-    lands: bool
+    __slots__ = ("lands", "mask", "metadata", "register", "row", "value", "warp")
+
+    def __init__(
+        self, warp: int, register: int, row: int, mask: int, value: Value, metadata: Metadata, lands: bool
+    ) -> None:
+        self.warp = warp
+        self.register = register
+        self.row = row
+        self.mask = mask
+        self.value = value
+        self.metadata = metadata
+        self.lands = lands
 
 
 class ScalarArbiter(Arbiter):

@@ -297,7 +297,7 @@ def test_every_link_carries_a_register_in_as_many_cycles_as_it_has_beats(name: s
     arrived: list[int] = []
     for number in range(3):
         for bank in range(core.banks):
-            model.links[bank].queue.append(Transfer(False, 0, bank, bank, 0, number))
+            model.push(bank, Transfer(False, 0, bank, bank, 0, number))
     now: list[Transfer] = []
     model._arrived = now.append
     for cycle in range(40):
