@@ -70,6 +70,12 @@ class BdiCompressor:
     def __init__(self, lanes: int) -> None:
         self._count = lanes
         self._lanes = _Lanes(lanes)
+        #: Narrow packings: half of what a signed difference holds; the bits that a small number lacks, in
+        #: every lane.
+        self._narrow = [
+            (delta, 1 << delta.width - 1, (0xFFFFFFFF >> delta.width << delta.width) * self._lanes.every)
+            for delta in (Delta.BYTE, Delta.HALF)
+        ]
 
     def compress(self, value: Value, mask: int) -> tuple[Delta, int]:
         """Pack the lanes of `mask`: their packing, and the packed bits."""
@@ -85,12 +91,8 @@ class BdiCompressor:
         differences = self._differences(bits)
         if not differences & active:
             return Delta.NONE
-        for delta in (Delta.BYTE, Delta.HALF):
-            width = (
-                delta.width
-            )  # a signed number of so many bits, plus half of what they hold, is a small one
-            above = (0xFFFFFFFF >> width << width) * self._lanes.every
-            if not self._lanes.plus(differences, 1 << width - 1) & above & active:
+        for delta, half, above in self._narrow:
+            if not self._lanes.plus(differences, half) & above & active:
                 return delta
         return Delta.RAW
 

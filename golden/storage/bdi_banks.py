@@ -36,6 +36,9 @@ class BdiBanks(CompressedBanks):
         super().__init__(config, lanes)
         self._compressor = BdiCompressor(lanes)
         self._decompressor = BdiDecompressor(lanes)
+        #: By packing: arrays that it takes; its note, since there is no more to say of a register.
+        self._arrays = [kind.arrays(lanes) for kind in Delta]
+        self._notes_of = [Metadata(False, (kind,), False, (0,)) for kind in Delta]
 
     def _decoded(self, content: int, note: Metadata) -> int:
         (kind,) = note.enc
@@ -44,7 +47,7 @@ class BdiBanks(CompressedBanks):
     def describe(self, value: int, mask: int, fill: Fill) -> Metadata:
         """Metadata of the lanes of `mask`, which fill their register so."""
         kind = self._compressor.kind(value, mask) if fill is Fill.WHOLE else Delta.RAW
-        return Metadata(False, (kind,), False, (0,))
+        return self._notes_of[kind]
 
     def keep(self, bank: int, row: int, mask: int, value: int, note: Metadata) -> None:
         """Replace the lanes of `mask`; the row is noted as `note`."""
@@ -59,12 +62,12 @@ class BdiBanks(CompressedBanks):
 
     def arrays_read(self, note: Metadata) -> int:
         """Arrays that a read of such a register activates."""
-        return Delta(note.enc[0]).arrays(self._lanes)
+        return self._arrays[note.enc[0]]
 
     def arrays_written(self, note: Metadata, mask: int) -> int:
         """Arrays that such a write of the lanes of `mask` activates."""
         (kind,) = note.enc
-        return groups(mask, WORD_LANES) if kind == Delta.RAW else Delta(kind).arrays(self._lanes)
+        return groups(mask, WORD_LANES) if kind == Delta.RAW else self._arrays[kind]
 
 
 @lru_cache(maxsize=256)
