@@ -9,7 +9,7 @@ import numpy as np
 
 from warpbank.golden.errors import OperandMismatch
 from warpbank.golden.stream import TraceUop
-from warpbank.golden.values import Value
+from warpbank.golden.values import Value, packed, packed_lanes
 from warpbank.program.trace.schema import Trace
 
 
@@ -83,29 +83,30 @@ class OperandChecker(Checker):
             if found is expected:
                 continue
             lanes = uop.lane_mask & written
-            if lanes and expected is not None and found.tobytes() != expected.tobytes():
+            if lanes and expected is not None:
                 self._compare(uop, slot, lanes, expected, found)
 
     def _compare(self, uop: TraceUop, slot: int, lanes: int, expected: Value, found: Value) -> None:
-        different = np.flatnonzero(found != expected).tolist()
-        for lane in different:
-            if lanes >> lane & 1:
-                trace = self._trace
-                row = trace.warps[self._rows[uop.sub_core][uop.warp]]
-                kernel = trace.kernels[int(trace.launches[int(row["launch"])]["kernel"])]
-                raise OperandMismatch(
-                    kernel,
-                    int(row["cta"]),
-                    int(row["index"]),
-                    uop.sub_core,
-                    uop.warp,
-                    uop.pc,
-                    uop.sources[slot],
-                    lane,
-                    int(expected[lane]),
-                    int(found[lane]),
-                    trace.text[uop.pc],
-                )
+        different = (packed(found) ^ packed(expected)) & packed_lanes(lanes, len(expected))
+        if not different:
+            return
+        lane = ((different & -different).bit_length() - 1) // 32
+        trace = self._trace
+        row = trace.warps[self._rows[uop.sub_core][uop.warp]]
+        kernel = trace.kernels[int(trace.launches[int(row["launch"])]["kernel"])]
+        raise OperandMismatch(
+            kernel,
+            int(row["cta"]),
+            int(row["index"]),
+            uop.sub_core,
+            uop.warp,
+            uop.pc,
+            uop.sources[slot],
+            lane,
+            int(expected[lane]),
+            int(found[lane]),
+            trace.text[uop.pc],
+        )
 
 
 def _overlay(before: Value, value: Value, mask: int) -> Value:

@@ -330,7 +330,8 @@ class WarpStream:
         values: list[Value] = []
         if mask:
             first, count = self._value[at], template.count
-            values = [self._values[first]] if count == 1 else list(self._values[first : first + count])
+            if count:
+                values = [self._values[first]] if count == 1 else list(self._values[first : first + count])
         found: list[int] = []
         if self._line_count[at]:
             first = self._line[at]
