@@ -7,7 +7,6 @@ no use for does nothing there; nobody asks a unit what it is.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Sequence
 
 from warpbank.golden.contents import Shelf
@@ -71,7 +70,7 @@ class Mapping(ABC):
         """An operand is wanted. Returns where it is; None: `edge` will say."""
 
     @abstractmethod
-    def look(self, first: Sequence[deque[TraceUop]], here: int) -> bool:
+    def look(self, first: list[list[TraceUop]], here: int) -> bool:
         """Look at the warps' first uops, and at the mask of those that have uops to issue and do not wait at
         a barrier: sets `lacking` and `choosing`. Returns whether nobody's turn changes with that."""
 

@@ -107,9 +107,8 @@ class Ocu(Collector):
         uop.metadata = [EMPTY] * len(sources)
         self._allocated.emit(collector, uop.warp, uop.seq)
         if sources:
-            read = self._registers.read
             for slot, register in enumerate(sources):
-                read(collector, slot, uop, register)
+                self._registers.read(collector, slot, uop, register)
         else:
             self._complete(collector, uop)
 

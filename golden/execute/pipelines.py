@@ -66,7 +66,7 @@ class Pipelines(Units):
         self._freed = [-1] * len(Unit)
         self.early = [int(latency > 1) for latency in self._latency]
         self.early[_LSU] = 0
-        self.results: list[deque[tuple[int, TraceUop]]] = [deque() for _ in Unit]
+        self.results: list[list[tuple[int, TraceUop]]] = [[] for _ in Unit]
         self.pending = 0
         #: Input queue of the load/store unit: (cycle of dispatch, uop).
         self.lsu_queue: deque[tuple[int, TraceUop]] = deque()
@@ -107,7 +107,7 @@ class Pipelines(Units):
         """Remove the unit's oldest uop, whose last write is done."""
         self._freed[unit] = cycle
         queue = self.results[unit]
-        queue.popleft()
+        del queue[0]
         if not queue:
             self.pending &= ~(1 << unit)
 

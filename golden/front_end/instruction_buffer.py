@@ -43,7 +43,7 @@ class InstructionBuffers:
         self._warps = config.warps
         self._probe = probe
         self._filled = probe.ports["fill"]
-        self.entries: list[deque[TraceUop]] = [deque() for _ in range(config.warps)]
+        self.entries: list[list[TraceUop]] = [[] for _ in range(config.warps)]
         self._streams: list[WarpStream | None] = [None] * config.warps
         self._fillable = 0  # warps with room and something to fetch
         self._held: deque[tuple[int, int]] = deque()  # (first cycle that may fill, warp), in that order
@@ -118,7 +118,7 @@ class InstructionBuffers:
     def pop(self, warp: int, cycle: int) -> None:
         """Remove the first uop of `warp`, which issues."""
         entries = self.entries[warp]
-        uop = entries.popleft()
+        uop = entries.pop(0)
         stream = self._streams[warp]
         assert stream is not None
         if stream.position == stream.length:

@@ -33,7 +33,8 @@ class Scoreboard:
         self.memory = [0] * config.warps
         self.distant = [0] * config.warps
         self.reads = [0] * config.warps
-        self._readers: list[dict[int, int]] = [{} for _ in range(config.warps)]
+        self._readers = [[0] * PREDICATE_BIT for _ in range(config.warps)]
+        # Compiled, `masks[warp] |= bits` works on boxed numbers, so below the item is read and written.
 
     def quiet(self, warp: int) -> bool:
         """Return whether all operands of the warp's issued uops have been read."""
@@ -58,26 +59,30 @@ class Scoreboard:
     def issue(self, uop: TraceUop) -> None:
         """Reserve the registers and predicates that the uop reads and writes."""
         warp = uop.warp
-        self.writes[warp] |= uop.writes
-        if uop.unit is _LSU:
-            self.memory[warp] |= uop.writes
-            if uop.memory in DISTANT:
-                self.distant[warp] |= uop.writes & _REGISTERS
-        readers = self._readers[warp]
+        writes, readers, reads = uop.writes, self._readers[warp], self.reads[warp]
+        if writes:
+            self.writes[warp] = self.writes[warp] | writes
+            if uop.unit is _LSU:
+                self.memory[warp] = self.memory[warp] | writes
+                if uop.memory in DISTANT:
+                    self.distant[warp] = self.distant[warp] | writes & _REGISTERS
         for register in uop.sources:
-            readers[register] = readers.get(register, 0) + 1
-            self.reads[warp] |= 1 << register
+            readers[register] = readers[register] + 1
+            reads |= 1 << register
+        self.reads[warp] = reads
 
     def read(self, warp: int, register: int) -> None:
         """Release an operand that has been read (scoreboard release interface)."""
         readers = self._readers[warp]
-        readers[register] -= 1
-        if not readers[register]:
-            self.reads[warp] &= ~(1 << register)
+        left = readers[register] - 1
+        readers[register] = left
+        if not left:
+            self.reads[warp] = self.reads[warp] & ~(1 << register)
 
     def written(self, warp: int, mask: int) -> None:
         """Release the registers and predicates in `mask`, which have been written (scoreboard release
         interface)."""
-        self.writes[warp] &= ~mask
-        self.memory[warp] &= ~mask
-        self.distant[warp] &= ~mask
+        self.writes[warp] = self.writes[warp] & ~mask
+        if self.memory[warp]:
+            self.memory[warp] = self.memory[warp] & ~mask
+            self.distant[warp] = self.distant[warp] & ~mask

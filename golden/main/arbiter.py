@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Final
 
 from warpbank.arch.events import Cause
@@ -37,8 +36,8 @@ class Arbiter:
     def __init__(self, banks: int, probe: Probe, cache: bool = False) -> None:
         self._grant = probe.ports["cache_grant" if cache else "grant"]
         self._conflict = probe.ports["cache_conflict" if cache else "conflict"]
-        self._queues: list[deque[tuple[int, int, int, int]]] = [deque() for _ in range(banks)]
-        self._late: list[deque[tuple[int, int, int, int]]] = [deque() for _ in range(banks)]
+        self._queues: list[list[tuple[int, int, int, int]]] = [[] for _ in range(banks)]
+        self._late: list[list[tuple[int, int, int, int]]] = [[] for _ in range(banks)]
         self._banks = banks
         self.waiting = 0  # mask of the banks with requests
         self._pointer = 0
@@ -82,7 +81,7 @@ class Arbiter:
                     ports |= 1 << collector
                     grants.append((bank, row, collector, slot, tag))
                     self._serve(bank, row, collector, slot)
-                    queue.popleft()
+                    del queue[0]
                     if not behind:
                         self.waiting &= ~bit
             if behind:

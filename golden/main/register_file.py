@@ -192,11 +192,10 @@ class MainRegisterFile:
             self._arriving = self._slowly(ports)
         elif arbiter.pending:
             written = storage.written(self._written) if storage.busy else self._written
-            operand = storage.operand
-            self._arriving = [
-                (collector, slot, tag, *operand(bank, row))
-                for bank, row, collector, slot, tag in arbiter.step(written, 0, ports)
-            ]
+            self._arriving = []
+            for bank, row, collector, slot, tag in arbiter.step(written, 0, ports):
+                value, metadata = storage.operand(bank, row)
+                self._arriving.append((collector, slot, tag, value, metadata))
         elif arrived:
             self._arriving = []
         if storage.busy:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 
 from warpbank.arch.parameters import SubCoreConfig
@@ -60,7 +59,7 @@ class Direct(Mapping):
         """(bank, row) of a register, at once."""
         return self.home(warp, register)
 
-    def look(self, first: Sequence[deque[TraceUop]], here: int) -> bool:
+    def look(self, first: list[list[TraceUop]], here: int) -> bool:
         """Nobody lacks anything."""
         return True
 

@@ -3,7 +3,6 @@ banks."""
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Final
 
 from warpbank.golden.mapping.exempt import Exempt
@@ -42,7 +41,7 @@ class OperandLookup:
     def __init__(self, table: RenamingTable, exempt: Exempt) -> None:
         self._table = table
         self._exempt = exempt
-        self._groups: deque[Group] = deque()  # uops that wait, oldest first
+        self._groups: list[Group] = []  # uops that wait, oldest first
         self._new: Group | None = None  # uop of this cycle
 
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:

@@ -3,7 +3,6 @@ read."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
@@ -97,7 +96,7 @@ class Renaming(Mapping):
         self.busy = True
         return None
 
-    def look(self, first: Sequence[deque[TraceUop]], here: int) -> bool:
+    def look(self, first: list[list[TraceUop]], here: int) -> bool:
         """Look at the first uops of the warps, and at those that have uops to issue and do not wait at a
         barrier. Returns whether the warp that is served first is the one of the cycle before."""
         self.lacking, self.choosing = self.short(first, here)
@@ -113,7 +112,7 @@ class Renaming(Mapping):
         missing = self.missing(uop)
         return [uop.destination + place for place in range(uop.count) if missing >> place & 1]
 
-    def short(self, first: Sequence[deque[TraceUop]], here: int) -> tuple[int, int]:
+    def short(self, first: list[list[TraceUop]], here: int) -> tuple[int, int]:
         """Masks of the warps whose first uop cannot issue: there is no physical register for its result, or
         those of the slot's last warp are still being released; too few have been chosen for it. `here`: warps
         that have uops to issue and do not wait at a barrier."""

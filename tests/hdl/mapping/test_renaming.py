@@ -4,7 +4,6 @@ and not after they were declared dead."""
 from __future__ import annotations
 
 import random
-from collections import deque
 from dataclasses import replace
 from typing import Any
 
@@ -178,7 +177,7 @@ def lockstep(
             if rng.random() < 0.2:
                 here = rng.getrandbits(slots)
             ctx.set(rtl.here, here)
-            short, choosing = model.short([deque([first] if first else []) for first in front.first], here)
+            short, choosing = model.short([[first] if first else [] for first in front.first], here)
             model.settle(here)
             assert (ctx.get(rtl.lacking), ctx.get(rtl.choosing)) == (short, choosing), f"cycle {cycle}"
             counts["short"] += short.bit_count()
