@@ -237,7 +237,8 @@ class WarpStream:
     """
 
     __slots__ = (
-        "_barriers",
+        "_barrier",
+        "_barrier_warps",
         "_base",
         "_dynamic",
         "_end",
@@ -272,6 +273,8 @@ class WarpStream:
     _line: list[int]
     _line_count: list[int]
     _passes: list[int]
+    _barrier: list[int]
+    _barrier_warps: list[int]
 
     def __init__(
         self, trace: Trace, templates: list[Template], row: Any, sub_core: int, warp: int, lanes: int
@@ -315,7 +318,7 @@ class WarpStream:
         self._memory, self._flags = rows["memory"].tolist(), rows["flags"].tolist()
         self._value, self._passes = rows["value"].tolist(), rows["passes"].tolist()
         self._line, self._line_count = rows["line"].tolist(), rows["line_count"].tolist()
-        self._barriers = rows[["barrier", "barrier_warps"]].copy()
+        self._barrier, self._barrier_warps = rows["barrier"].tolist(), rows["barrier_warps"].tolist()
 
     def take(self) -> TraceUop:
         """Return the next uop and move on."""
@@ -355,7 +358,7 @@ class WarpStream:
         uop.enters = bool(flag & FLAG_ENTER)
         if flag & FLAG_ARRIVE:
             uop.arrive, uop.wait = True, bool(flag & FLAG_WAIT)
-            uop.barrier, uop.barrier_warps = (int(number) for number in self._barriers[at])
+            uop.barrier, uop.barrier_warps = self._barrier[at], self._barrier_warps[at]
         return uop
 
 

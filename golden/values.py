@@ -64,4 +64,6 @@ def packed_word(lanes: int) -> int:
 
 def merge(old: Value, new: Value, mask: int) -> Value:
     """Return a new value: `new` on the lanes of `mask`, `old` elsewhere."""
-    return np.where(lane_select(mask, len(new)), new, old)
+    merged = old.copy()
+    np.putmask(merged, lane_select(mask, len(new)), new)
+    return merged
