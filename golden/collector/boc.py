@@ -18,6 +18,7 @@ from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import NEVER, Value
 
 _LSU: Final = Unit.LSU
+_UNITS: Final = len(Unit)
 
 
 class Chosen:
@@ -472,14 +473,16 @@ class Boc(Collector):
         for warp, collected in self._gone:
             self._collected[warp].remove(collected)
             self._tags[warp][collected.tag] = None
-            for entry, register in zip(collected.entries, collected.uop.sources, strict=True):
+            for entry in collected.entries:
                 entry.users -= 1
+            for register in collected.uop.sources:
                 self._read(warp, register)
             self._changed |= 1 << warp
         self._gone.clear()
-        for entry in self._claims.values():
-            entry.claimed = False
-        self._claims.clear()
+        if self._claims:
+            for entry in self._claims.values():
+                entry.claimed = False
+            self._claims.clear()
         if self._taken and self._offer is not None:
             warp, entry, _ = self._offer
             entry.dirty = self._fresh
@@ -494,14 +497,20 @@ class Boc(Collector):
         self._reading, self._stays = 0, False
         self._offer = self._next_victim = None
         self._fresh = self._taken = False
-        self._choosing = sum(1 << unit for unit, chosen in enumerate(self._chosen) if chosen is not None)
+        choosing = collecting = 0
+        for unit in range(_UNITS):
+            if self._chosen[unit] is not None:
+                choosing |= 1 << unit
+        self._choosing = choosing
         changed = self._changed
         self._changed = 0
         while changed:
             bit = changed & -changed
             changed ^= bit
             self._update(bit.bit_length() - 1, bit)
-        return sum(map(len, self._collected))
+        for uops in self._collected:
+            collecting += len(uops)
+        return collecting
 
     def _write_late(self) -> Late | None:
         """Write the first of the results that wait, unless an operand arrives at its collector."""
@@ -525,7 +534,11 @@ class Boc(Collector):
         self.may_issue = self.may_issue | bit if room else self.may_issue & ~bit
         self._leaving = self._leaving | bit if window.leaving() is not None else self._leaving & ~bit
         self._show(warp, bit)
-        self.any_ready = self._choosing | sum(1 << unit for unit, mask in enumerate(self.ready) if mask)
+        any_ready = self._choosing
+        for unit in range(_UNITS):
+            if self.ready[unit]:
+                any_ready |= 1 << unit
+        self.any_ready = any_ready
         used = window.used
         self.holds = self.holds | bit if used else self.holds & ~bit
         if used != self._used[warp]:
@@ -536,15 +549,15 @@ class Boc(Collector):
     def _show(self, warp: int, bit: int) -> None:
         """Recompute for which units a collector has a complete uop that no unit has chosen yet."""
         collected = self._collected[warp]
-        for unit in range(len(Unit)):
-            self.ready[unit] &= ~bit
+        for unit in range(_UNITS):
+            self.ready[unit] = self.ready[unit] & ~bit
         overtakes = False  # a memory uop would pass one that is not complete
         for candidate in collected:
             unit = candidate.uop.unit
             if candidate.chosen:
                 continue
             if candidate.complete and not (overtakes and unit == _LSU):
-                self.ready[unit] |= bit
+                self.ready[unit] = self.ready[unit] | bit
             elif unit == _LSU:
                 overtakes = True
 

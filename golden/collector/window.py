@@ -161,7 +161,10 @@ class Window:
     @property
     def used(self) -> int:
         """Number of entries that hold or wait for a value."""
-        return sum(self._present(entry) for entry in self.entries)
+        used = 0
+        for entry in self.entries:
+            used += self._present(entry)
+        return used
 
     def _find(self, register: int) -> Entry | None:
         for entry in self.entries:

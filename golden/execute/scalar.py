@@ -12,6 +12,10 @@ from warpbank.golden.stream import TraceUop
 
 #: Units whose scalar uops are counted by themselves; all others are arithmetic.
 _KINDS: Final = {Unit.SFU: Scalar.SFU, Unit.LSU: Scalar.MEMORY}
+_ALU: Final = Scalar.ALU
+_DIVERGENT: Final = Scalar.DIVERGENT
+_HALF: Final = Scalar.HALF
+_NONE: Final = Scalar.NONE
 
 
 class ScalarLanes:
@@ -35,23 +39,26 @@ class ScalarLanes:
         self._parts = parts
         self._executes = executes
         self._size = config.lanes // parts
-        self._probe = probe
+        self._clocked = probe.ports["lanes"]
 
     def dispatch(self, uop: TraceUop) -> bool:
         """Count the lanes of a uop that goes to its unit. Returns whether one lane executes it for all."""
         kind, lanes = self._decide(uop)
-        self._probe.emit("lanes", uop.warp, uop.seq, lanes, kind)
-        return kind not in (Scalar.NONE, Scalar.HALF)
+        self._clocked.emit(uop.warp, uop.seq, lanes, kind)
+        return kind is not _NONE and kind is not _HALF
 
     def _decide(self, uop: TraceUop) -> tuple[Scalar, int]:
         mask, notes = uop.lane_mask, uop.metadata
         if uop.scalar and mask:
-            kind = Scalar.DIVERGENT if uop.part else _KINDS.get(uop.unit, Scalar.ALU)
-            if kind in self._executes and all(note.scalar(mask) for note in notes):
+            kind = _DIVERGENT if uop.part else _KINDS.get(uop.unit, _ALU)
+            equal = kind in self._executes
+            for note in notes:
+                equal = equal and note.scalar(mask)
+            if equal:
                 return kind, 1
             if self._parts > 1 and not uop.part:
                 return self._halves(mask, notes)
-        return Scalar.NONE, mask.bit_count()
+        return _NONE, mask.bit_count()
 
     def _halves(self, mask: int, notes: list[Metadata]) -> tuple[Scalar, int]:
         """Decide for each half by itself."""
@@ -64,4 +71,4 @@ class ScalarLanes:
             alone = count > 0 and bool(equal >> part & 1)
             found |= alone
             lanes += 1 if alone else count
-        return (Scalar.HALF if found else Scalar.NONE), lanes
+        return (_HALF if found else _NONE), lanes

@@ -36,6 +36,7 @@ class TwoLevel(Scheduler):
         self._order = list(range(config.warps))
         self._everyone = (1 << config.warps) - 1
         self.active = 0
+        self._count = 0  # active warps
 
     def start(self, warp: int) -> None:
         """Make the warp in this slot the youngest."""
@@ -63,18 +64,14 @@ class TwoLevel(Scheduler):
 
     def _candidates(self, away: int, may_activate: int) -> int:
         """Return the mask of the warps one of which becomes active."""
-        return (
-            self._everyone & may_activate & ~away & ~self.active
-            if self.active.bit_count() < self._room
-            else 0
-        )
+        return self._everyone & may_activate & ~away & ~self.active if self._count < self._room else 0
 
     def _leaving(self, away: int, over: int) -> int:
         """Return the mask of the warps that become pending."""
         idle = self.active & away
         if not self._on_demand:
             return idle
-        needed = self.active.bit_count() == self._room and self._everyone & ~away & ~self.active
+        needed = self._count == self._room and self._everyone & ~away & ~self.active
         return idle & over | (self._oldest(idle) if needed else 0)
 
     def _oldest(self, warps: int) -> int:
@@ -99,8 +96,9 @@ class TwoLevel(Scheduler):
         """
         gone = self._leaving(away, over)
         came = self._oldest(self._candidates(away, may_activate))
-        self.active = self.active & ~gone | came
         if came | gone:
+            self.active = self.active & ~gone | came
+            self._count = self.active.bit_count()
             self._report(came, gone)
         return came, gone
 

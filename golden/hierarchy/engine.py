@@ -215,15 +215,25 @@ class Engine:
     def _choose(self, cycle: int) -> list[int]:
         """The links that take a transfer in this cycle: for every port of the cache the first one, in
         rotating order, that wants it."""
-        wanted: dict[int, int] = {}  # by bank of the cache, mask of links
+        wanting = 0  # links with a transfer whose port can take it
         for bank, link in enumerate(self.links):
             transfer = link.offer(cycle) if link.free(cycle) else None
             if transfer is not None and self._port_free(cycle, transfer):
-                wanted[transfer.entry] = wanted.get(transfer.entry, 0) | 1 << bank
-        if not wanted:
+                wanting |= 1 << bank
+        if not wanting:
             return []
-        starting = sorted(first_from(mask, self._pointer) for mask in wanted.values())
-        self._pointer = (first_from(sum(1 << bank for bank in starting), self._pointer) + 1) % len(self.links)
+        starting: list[int] = []
+        first, taken = first_from(wanting, self._pointer), 0  # ports
+        for ahead in range(len(self.links)):
+            bank = (first + ahead) % len(self.links)
+            if wanting >> bank & 1:
+                transfer = self.links[bank].offer(cycle)
+                assert transfer is not None
+                if not taken >> transfer.entry & 1:
+                    taken |= 1 << transfer.entry
+                    starting.append(bank)
+        self._pointer = (first + 1) % len(self.links)
+        starting.sort()
         return starting
 
     def _port_free(self, cycle: int, transfer: Transfer) -> bool:

@@ -377,20 +377,20 @@ class Ltrf(Hierarchy):
     def step(self) -> list[Arrival]:
         """One cycle, after its results; returns the operands granted in the previous cycle."""
         arrived = self.arriving
-        self._found[_EVICTED], self._evicted = self._evicted, _UNKNOWN
+        if self._found[_EVICTED] != self._evicted or self._evicted != _UNKNOWN:
+            self._found[_EVICTED], self._evicted = self._evicted, _UNKNOWN
         empty = self._owner[_lowest(self._empty)] if self._empty else None
         turn, out = self._next_turn()
         choice = self._choice() if self._turn else None
-        values, metadata = self._values, self._metadata
-        self.arriving = []
-        if self._arbiter.pending:
+        if self._arbiter.pending or arrived:
             self.arriving = [
-                (collector, slot, tag, values[entry][offset], metadata[entry][offset])
+                (collector, slot, tag, self._values[entry][offset], self._metadata[entry][offset])
                 for entry, offset, collector, slot, tag in self._arbiter.step(self._cache_written)
             ]
         if self._zeroed:
             for entry, offset in self._zeroed:
-                values[entry][offset], metadata[entry][offset] = self._main.zeros, self._main.zero_metadata
+                self._values[entry][offset] = self._main.zeros
+                self._metadata[entry][offset] = self._main.zero_metadata
             self._zeroed = []
         self._engine.step()
         self._cache_written = self._engine.taken
@@ -402,7 +402,8 @@ class Ltrf(Hierarchy):
         self._load()
         if self._asked or self._more:
             self._look_up()
-        self._save(empty)
+        if empty is not None or self._saving is not None:
+            self._save(empty)
         if self._moved:
             self._survey()
         return arrived

@@ -219,12 +219,17 @@ class Coded(Storage):
             self._count_write(stored)
         for bank, note in self._due_read:
             reads.emit(bank, note.divergent, note.bits(), self._banks.arrays_read(note), self._words)
-        self._due, self._stored = self._stored, []
-        self._due_put, self._put = self._put, []
-        self._due_read, self._read = self._read, []
-        self._before, self._now = self._now, {}
-        self.landing.extend(self._taken)
-        self._taken.clear()
+        if self._stored or self._due:
+            self._due, self._stored = self._stored, []
+        if self._put or self._due_put:
+            self._due_put, self._put = self._put, []
+        if self._read or self._due_read:
+            self._due_read, self._read = self._read, []
+        if self._now or self._before:
+            self._before, self._now = self._now, {}
+        if self._taken:
+            self.landing.extend(self._taken)
+            self._taken.clear()
         self.busy = bool(self._due or self._due_put or self._due_read or self.landing)
 
     def _count_write(self, stored: Stored) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from warpbank.golden.values import Value, packed, packed_lanes
@@ -13,16 +12,9 @@ BYTES: Final = 4
 SCALAR: Final = 0b1111
 
 
-@lru_cache(maxsize=1 << BYTES)
-def prefix(equal: int) -> int:
-    """Encoding bits of a mask of equal bytes: bit i says that byte i and all bytes above it are equal.
-    G-Scalar, section 3.2."""
-    enc = 0
-    for byte in reversed(range(BYTES)):
-        if not equal >> byte & 1:
-            break
-        enc |= 1 << byte
-    return enc
+#: Encoding bits by the number of bytes from the lowest to the highest one that is not shared: bit i says that
+#: byte i and all bytes above it are equal. G-Scalar, section 3.2.
+_PREFIX: Final = (0b1111, 0b1110, 0b1100, 0b1000, 0b0000)
 
 
 class Encoding(NamedTuple):
@@ -67,7 +59,6 @@ class Compressor:
         self._lanes = lanes
         self._size = size = lanes // parts
         self._every = (1 << size) - 1
-        self._bits = (1 << 32 * size) - 1
         self._folds: list[int] = []  # by which the lanes of a part are laid on each other, until one is left
         while size > 1:
             half = (size + 1) // 2
@@ -76,13 +67,14 @@ class Compressor:
 
     def compress(self, value: Value, mask: int) -> Encoding:
         """Encode the lanes of `mask`."""
-        return self.encode(packed(value), mask)
+        return Encoding(*self.encode(packed(value), mask))
 
-    def encode(self, bits: int, mask: int) -> Encoding:
-        """Encode the lanes of `mask` of a register that is given as its `packed` bits."""
+    def encode(self, bits: int, mask: int) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
+        """Encode the lanes of `mask` of a register that is given as its `packed` bits. Returns the fields of
+        an `Encoding`."""
         enc: tuple[int, ...] = ()
         base: tuple[int, ...] = ()
-        every, either = 0xFFFFFFFF, 0  # AND and OR of the active lanes of all parts
+        zeros, ones, width = 0, 0, 32 * self._size  # bits that are 0, and 1, in an active lane of any part
         for at in range(0, self._lanes, self._size):
             active = mask >> at & self._every
             if not active:
@@ -91,23 +83,13 @@ class Compressor:
                 continue
             lanes = packed_lanes(active, self._size)
             found = bits >> 32 * at & lanes
-            shared = found | self._bits ^ lanes
+            # The lanes, and above them their inverse, are folded together.
+            both = found | (found ^ lanes) << width
             for distance in self._folds:
-                found |= found >> distance
-                shared &= shared >> distance
-            found &= 0xFFFFFFFF
-            shared &= 0xFFFFFFFF
-            enc += (prefix(_equal(shared, found)),)
+                both |= both >> distance
+            found, inverse = both & 0xFFFFFFFF, both >> width & 0xFFFFFFFF
+            enc += (_PREFIX[((found & inverse).bit_length() + 7) // 8],)
             base += (found,)
-            every &= shared
-            either |= found
-        return Encoding(enc, base, not mask or every == either)
-
-
-def _equal(every: int, either: int) -> int:
-    """Mask of the bytes that all lanes share, from the AND and the OR of the lanes."""
-    equal = 0
-    for byte in range(BYTES):
-        if not (every ^ either) >> 8 * byte & 0xFF:
-            equal |= 1 << byte
-    return equal
+            zeros |= inverse
+            ones |= found
+        return enc, base, not zeros & ones

@@ -45,12 +45,12 @@ class GScalar(CompressedBanks):
 
     def describe(self, value: int, mask: int, fill: Fill) -> Metadata:
         """Metadata of the lanes of `mask`, which fill their register so."""
-        code = self._compressor.encode(value, mask)
+        enc, base, full = self._compressor.encode(value, mask)
         if fill is Fill.MOVED:
-            return Metadata(False, (0,) * self.parts, False, code.base)
+            return Metadata(False, (0,) * self.parts, False, base)
         if fill is Fill.PART:
-            return Metadata(True, code.enc, code.full, (mask, *code.base[1:]))
-        return Metadata(False, code.enc, code.full, code.base)
+            return Metadata(True, enc, full, (mask, *base[1:]))
+        return Metadata(False, enc, full, base)
 
     def keep(self, bank: int, row: int, mask: int, value: int, note: Metadata) -> None:
         """Replace the lanes of `mask`; the row is noted as `note`."""

@@ -60,7 +60,7 @@ class Metadata:
     @property
     def compressed(self) -> bool:
         """Some bytes are not in the banks."""
-        return not self.divergent and any(self.enc)
+        return not self.divergent and self.bits() != 0
 
     def kept(self) -> tuple[int, ...]:
         """Per part, the bytes that are not in the banks. With D the encoding bits say nothing about that."""
@@ -79,7 +79,11 @@ class Metadata:
 
     def scalar_parts(self) -> int:
         """Mask of the parts that are known to be equal in themselves, for a uop of all threads."""
-        return 0 if self.divergent else sum(1 << part for part, enc in enumerate(self.enc) if enc == SCALAR)
+        found = 0
+        for part in range(0 if self.divergent else len(self.enc)):
+            if self.enc[part] == SCALAR:
+                found |= 1 << part
+        return found
 
 
 #: What is known of a value of which nothing is: one from plain banks, or a result that a collector has kept.
@@ -105,6 +109,8 @@ class CompressedBanks(ABC):
         self._pattern = packed(poison(lanes))
         note = Metadata(False, (0,) * parts, False, (0,) * parts)
         self._rows: list[list[int]] = [[0] * config.rows for _ in range(config.banks)]
+        #: Registers that rows stand for, once they have been read.
+        self._read: list[list[Value | None]] = [[None] * config.rows for _ in range(config.banks)]
         self._notes = [[note] * config.rows for _ in range(config.banks)]
         self._poisoned: set[tuple[int, int]] = set()
         self._lanes = lanes
@@ -115,10 +121,13 @@ class CompressedBanks(ABC):
 
     def read(self, bank: int, row: int) -> Value:
         """Register that a row stands for."""
-        content = self._rows[bank][row]
-        if (bank, row) not in self._poisoned:
-            content = self._decoded(content, self._notes[bank][row])
-        return unpacked(content, self._lanes)
+        found = self._read[bank][row]
+        if found is None:
+            content = self._rows[bank][row]
+            if (bank, row) not in self._poisoned:
+                content = self._decoded(content, self._notes[bank][row])
+            self._read[bank][row] = found = unpacked(content, self._lanes)
+        return found
 
     @abstractmethod
     def _decoded(self, content: int, note: Metadata) -> int:
@@ -141,7 +150,9 @@ class CompressedBanks(ABC):
         """A row was written."""
         self._rows[bank][row] = content
         self._notes[bank][row] = note
-        self._poisoned.discard((bank, row))
+        self._read[bank][row] = None
+        if self._poisoned:
+            self._poisoned.discard((bank, row))
 
     @abstractmethod
     def arrays_read(self, note: Metadata) -> int:
@@ -153,5 +164,5 @@ class CompressedBanks(ABC):
 
     def poison(self, bank: int, row: int) -> None:
         """Poison a row that is of no use any more: it reads as `POISON`. Its note stays, as in hardware."""
-        self._rows[bank][row] = self._pattern
+        self._rows[bank][row], self._read[bank][row] = self._pattern, None
         self._poisoned.add((bank, row))

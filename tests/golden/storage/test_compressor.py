@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies
 
 from tests.similar import similar
-from warpbank.golden.storage.compressor import SCALAR, Compressor, prefix
+from warpbank.golden.storage.compressor import SCALAR, Compressor
 from warpbank.golden.storage.decompressor import Decompressor, spread
 from warpbank.golden.values import merge
 
@@ -87,15 +87,13 @@ def test_no_active_lane(parts: int) -> None:
     assert (set(code.enc), set(code.base), code.full) == ({SCALAR}, {0}, True)
 
 
-def test_prefix_code() -> None:
-    assert [prefix(equal) for equal in (0b0111, 0b1000, 0b1011, 0b1101, 0b1110, 0b1111)] == [
-        0,
-        8,
-        8,
-        12,
-        14,
-        15,
-    ]
+@pytest.mark.parametrize(
+    ("equal", "enc"), [(0b0111, 0), (0b1000, 8), (0b1011, 8), (0b1101, 12), (0b1110, 14), (0b1111, 15)]
+)
+def test_prefix_code(equal: int, enc: int) -> None:
+    """Two lanes whose bytes are equal where `equal` says so."""
+    other = sum(0x40 << 8 * byte for byte in range(4) if not equal >> byte & 1)
+    assert Compressor(2).compress(np.array([0, other], np.uint32), 0b11).enc == (enc,)
 
 
 def test_parts_must_be_equal() -> None:
