@@ -9,8 +9,11 @@ from pathlib import Path
 
 from warpbank.synth.errors import YosysError
 
+#: On Linux it ends with the process that started it (PR_SET_PDEATHSIG, SIGKILL): mapping takes up to an hour.
 _PROGRAM = """
-import sys
+import ctypes, sys
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(1, 9)
 from pyosys import libyosys
 design = libyosys.Design()
 for line in sys.stdin.read().splitlines():
