@@ -155,6 +155,12 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
             kernels=("register-sensitive",),
         ),
         Experiment(
+            "a waiting warp keeps its row until another needs it",
+            "section 3.2: a warp becomes inactive and is replaced",
+            ("fig9*", "fig11*", "fig13-gain", "accesses"),
+            overrides=("sub_core.replacement=on_demand",),
+        ),
+        Experiment(
             "code in source order",
             "section 5: PTX, which GPGPU-Sim runs in the order of its text",
             ("table4*", "code", "accesses", "fig4"),
