@@ -377,7 +377,7 @@ class Ltrf(Hierarchy):
     def step(self) -> list[Arrival]:
         """One cycle, after its results; returns the operands granted in the previous cycle."""
         arrived = self.arriving
-        if self._found[_EVICTED] != self._evicted or self._evicted != _UNKNOWN:
+        if self._evicted != _UNKNOWN or self._found[_EVICTED] != _UNKNOWN:
             self._found[_EVICTED], self._evicted = self._evicted, _UNKNOWN
         empty = self._owner[_lowest(self._empty)] if self._empty else None
         turn, out = self._next_turn()
