@@ -253,6 +253,12 @@ def test_the_table_is_no_shorter_than_what_is_published() -> None:
         ("malekeh", "fig12-pairs", "Malekeh_PR over BOW", "most"),
         ("malekeh", "fig12-pairs", "Malekeh_PR over BOW", "least"),
         *(("ltrf", "fig9-average", column, "") for column in ("LTRF #6", "LTRF #7", "LTRF+ #7")),
+        *(
+            ("ltrf", f"fig11{loss}-own", scheme, "")
+            for loss in ("", "-1", "-10")
+            for scheme in ("RFC", "LTRF", "LTRF+")
+        ),
+        *(("ltrf", "fig11-own", scheme, "") for scheme in ("SHRF", "LTRF (strand)")),
         ("ltrf", "fig9-ideal-average", "LTRF+ #7", ""),
         *(("ltrf", "fig10-average", column, "") for column in ("RFC", "LTRF", "LTRF+")),
         ("ltrf", "wcb", "addresses", ""),
