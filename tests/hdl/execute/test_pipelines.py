@@ -85,7 +85,7 @@ def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300, 
             for number in Unit:
                 ctx.set(rtl.result[number].ready, number in pops)
             for number in pops:
-                model.results[number].popleft()
+                del model.results[number][0]
             assert seen(ctx, rtl.events) == sorted([*log.take(), *extra]), f"cycle {cycle}"
             assert not ctx.get(rtl.overflow)
             await ctx.tick()
