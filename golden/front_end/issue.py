@@ -11,17 +11,6 @@ from warpbank.golden.front_end.scoreboard import Scoreboard
 from warpbank.golden.stream import TraceUop
 
 _FENCE: Final = Memory.FENCE
-_HAZARD_DISTANT: Final = Hazard.DISTANT
-_HAZARD_NONE: Final = Hazard.NONE
-_HAZARD_SCOREBOARD: Final = Hazard.SCOREBOARD
-_STALL_BARRIER: Final = Stall.BARRIER
-_STALL_COLLECTOR_FULL: Final = Stall.COLLECTOR_FULL
-_STALL_FETCH: Final = Stall.FETCH
-_STALL_MEMORY: Final = Stall.MEMORY
-_STALL_NO_WARP: Final = Stall.NO_WARP
-_STALL_PENDING: Final = Stall.PENDING
-_STALL_SCOREBOARD: Final = Stall.SCOREBOARD
-_STALL_UNIT_BUSY: Final = Stall.UNIT_BUSY
 
 
 class Status:
@@ -79,15 +68,15 @@ class Status:
                         enters |= bit
                     continue
                 hazard = self._scoreboard.hazard(uop)
-                if hazard is _HAZARD_NONE:
+                if hazard is Hazard.NONE:
                     ready |= bit
                     if not uop.collects:
                         free |= bit
-                elif hazard is _HAZARD_SCOREBOARD:
+                elif hazard is Hazard.SCOREBOARD:
                     scoreboard |= bit
                 else:
                     memory |= bit
-                    if hazard is _HAZARD_DISTANT:
+                    if hazard is Hazard.DISTANT:
                         distant |= bit
         self.ready, self.free = ready, free
         self.scoreboard, self.memory, self.fetch = scoreboard, memory, fetch
@@ -103,16 +92,16 @@ class Status:
         """Return the reason of a cycle in which nothing issued (see `warpbank.arch.events.STALLS`); `active`:
         mask of the active warps."""
         if self.ready & active:
-            return _STALL_UNIT_BUSY if refused else _STALL_COLLECTOR_FULL
+            return Stall.UNIT_BUSY if refused else Stall.COLLECTOR_FULL
         if self.ready:
-            return _STALL_PENDING
+            return Stall.PENDING
         if self.scoreboard:
-            return _STALL_SCOREBOARD
+            return Stall.SCOREBOARD
         if self.fetch:
-            return _STALL_FETCH
+            return Stall.FETCH
         if self.memory:
-            return _STALL_MEMORY
-        return _STALL_BARRIER if self.at_barrier else _STALL_NO_WARP
+            return Stall.MEMORY
+        return Stall.BARRIER if self.at_barrier else Stall.NO_WARP
 
     def issue(self, uop: TraceUop) -> None:
         """Update the status for a uop that leaves the front end."""

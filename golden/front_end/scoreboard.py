@@ -12,10 +12,6 @@ from warpbank.golden.stream import PREDICATE_BIT, TraceUop
 _REGISTERS: Final = (1 << PREDICATE_BIT) - 1
 _PREFETCH: Final = Control.PREFETCH
 _LSU: Final = Unit.LSU
-_HAZARD_DISTANT: Final = Hazard.DISTANT
-_HAZARD_MEMORY: Final = Hazard.MEMORY
-_HAZARD_NONE: Final = Hazard.NONE
-_HAZARD_SCOREBOARD: Final = Hazard.SCOREBOARD
 
 
 class Scoreboard:
@@ -50,11 +46,11 @@ class Scoreboard:
         pending = self.writes[warp] & uop.hazard
         if pending:
             if pending & self.distant[warp]:
-                return _HAZARD_DISTANT
-            return _HAZARD_MEMORY if pending & self.memory[warp] else _HAZARD_SCOREBOARD
+                return Hazard.DISTANT
+            return Hazard.MEMORY if pending & self.memory[warp] else Hazard.SCOREBOARD
         if uop.control is _PREFETCH:  # places change under the operands that are still to be read
-            return _HAZARD_SCOREBOARD if self.reads[warp] else _HAZARD_NONE
-        return _HAZARD_SCOREBOARD if self.reads[warp] & uop.writes else _HAZARD_NONE
+            return Hazard.SCOREBOARD if self.reads[warp] else Hazard.NONE
+        return Hazard.SCOREBOARD if self.reads[warp] & uop.writes else Hazard.NONE
 
     def issue(self, uop: TraceUop) -> None:
         """Reserve the registers and predicates that the uop reads and writes."""
