@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -10,13 +12,13 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Hazard
 from warpbank.arch.schemes import parse_scheme
 from warpbank.arch.uop import Unit
-from warpbank.golden import registry
+from warpbank.golden import registry, values
 from warpbank.golden.collector.ocu import Ocu
 from warpbank.golden.front_end.scoreboard import Scoreboard
 from warpbank.golden.interfaces import Home
 from warpbank.golden.mapping.direct import Direct
 from warpbank.golden.sm import OperandMismatch, simulate
-from warpbank.golden.storage import banks
+from warpbank.golden.storage import banks, gscalar
 from warpbank.golden.storage.banks import Banks
 from warpbank.golden.storage.metadata import EMPTY, Metadata
 from warpbank.golden.stream import TraceUop
@@ -164,3 +166,23 @@ def test_lanes_never_written_are_not_compared(monkeypatch: pytest.MonkeyPatch) -
     program = [alu(1, mask=3), alu(2, 1, 9), alu(3, 1, mask=1)]
     result = simulate(TraceBuilder().launch([program]).build(), preset("turing"), BASELINE)
     assert result.operands_checked == 3
+
+
+@pytest.fixture
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What the register file takes for the bits of some lanes lacks the highest lane."""
+    caches = (values.packed_lanes, gscalar._enable)
+    whole = values.lane_bits
+    monkeypatch.setattr(values, "lane_bits", lambda mask, lanes: whole(mask & ~(1 << lanes - 1), lanes))
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    for cache in caches:
+        cache.cache_clear()
+
+
+@pytest.mark.usefixtures("forgetful")
+@pytest.mark.parametrize("scheme", ["gscalar", "bdi"])
+def test_the_checker_does_not_share_what_the_register_file_forgets(scheme: str) -> None:
+    with pytest.raises(OperandMismatch):
+        simulate(random_trace(3), preset("turing"), parse_scheme(scheme))
