@@ -24,6 +24,7 @@ from warpbank.program.hint_passes import with_hints
 from warpbank.program.isa import Kernel
 from warpbank.program.launch import Job
 from warpbank.program.options import DEFAULT_OPTIONS, MIN_REGISTERS, CompileOptions
+from warpbank.program.trace.repeat import repeated
 from warpbank.program.trace.schema import Trace
 from warpbank.sim import extensions
 from warpbank.sim.engines import Engine, RtlEngine, Waves
@@ -37,6 +38,8 @@ from warpbank.sim.sampling import sample as take_sample
 DEFAULT_PRESET = "turing"
 #: Most warp instructions that a limit can be.
 MOST_INSTRUCTIONS = 10**15
+#: Most runs of a program, one after the other.
+MOST_REPEATS = 10**6
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ class Experiment:
         the largest launch fit.
     max_instructions : warp instructions after which the job counts as endless.
     trace : the job's trace, where it does not come from the emulator (`warpbank.sim.traced`).
+    repeat : runs of the job, one after the other: all its launches, then all again, on caches that stay as
+        the run before left them.
     """
 
     job: Job
@@ -61,6 +66,7 @@ class Experiment:
     compile: CompileOptions = DEFAULT_OPTIONS
     max_instructions: int = MAX_INSTRUCTIONS
     trace: Trace | None = None
+    repeat: int = 1
 
     @cached_property
     def machine(self) -> SmConfig:
@@ -105,6 +111,7 @@ class Report:
             "model": form() if self.engine == GoldenEngine.name else "",
             "config_hash": config_hash(e.config),
             "trace": self.trace.meta["key"],
+            "repeat": e.repeat,
             **{name: self.trace.meta.get(name) for name in DEFAULT_OPTIONS.to_dict()},
             "hints": self.hints,
             "registers": self.registers,
@@ -243,7 +250,7 @@ def run(
     trace = experiment.trace
     if trace is None:
         trace = runner.trace_job(job, compile_options(experiment), on_emulate=on_emulate)
-    trace = hinted(experiment, trace)
+    trace = repeated(hinted(experiment, trace), experiment.repeat)
     checks = bool(trace.meta.get("values", True))
     traced = time.perf_counter()
     sampled = None

@@ -8,6 +8,7 @@ these functions when they are first used.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from warpbank import arguments as check
@@ -95,6 +96,7 @@ def run(
     energy: StrPath = energies.COMMON,
     trace: StrPath | None = None,
     sample: bool = False,
+    repeat: int = 1,
     checkpoint: StrPath | None = None,
     checkpoint_every: float = SECONDS,
     progress: Progress | None = None,
@@ -125,6 +127,7 @@ def run(
     trace : instead of a kernel, a trace of Accel-Sim: `.traceg` or `kernelslist.g`.
     sample : simulate representative parts on the golden model, and estimate the whole run with a confidence
         interval (docs/sampling.md).
+    repeat : runs of the program, one after the other, on caches that stay warm.
     checkpoint : file that keeps the state of a long run on the golden model, which goes on from it if it is
         there (docs/checkpoint.md); None: none.
     checkpoint_every : seconds between two writes of the checkpoint.
@@ -173,7 +176,7 @@ def run(
     if sampled and recorded is not None:
         raise ArgumentError("a sample has no waves; leave sample or waves out")
     report = exp.run(
-        experiment,
+        replace(experiment, repeat=check.whole("repeat", repeat, 1, exp.MOST_REPEATS)),
         simulator,
         waves=recorded,
         progress=check.optional(check.function, "progress", progress),

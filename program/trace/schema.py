@@ -64,7 +64,7 @@ WARP = np.dtype(
     ]
 )
 
-#: One row per executed warp instruction.
+#: One row per executed warp instruction; of a program that runs several times, of its first run.
 DYNAMIC = np.dtype(
     [
         ("pc", "u4"),
@@ -147,5 +147,5 @@ class Trace:
 
     @property
     def warp_instructions(self) -> int:
-        """Executed warp instructions."""
-        return len(self.dynamic)
+        """Executed warp instructions. Warps may share rows of `dynamic` (`warpbank.program.trace.repeat`)."""
+        return int(self.warps["length"].sum(dtype=np.uint64))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from warpbank import workloads
@@ -59,6 +59,7 @@ class RunSpec:
         with every `warpbank.sim.events.Batch`. Golden only.
     sample : simulate representative parts and estimate the whole (docs/sampling.md). Golden only, without an
         observer.
+    repeat : runs of the job, one after the other (`warpbank.sim.experiment.Experiment`).
     """
 
     kernel: str
@@ -70,11 +71,13 @@ class RunSpec:
     engine: str = "golden"
     observer: str = ""
     sample: bool = False
+    repeat: int = 1
 
     @property
     def label(self) -> str:
         """Label: kernel, scheme and what else is unusual."""
-        return " ".join(filter(None, (self.kernel, self.scheme, *self.overrides, self.compile.label)))
+        times = f"{self.repeat} times" if self.repeat > 1 else ""
+        return " ".join(filter(None, (self.kernel, times, self.scheme, *self.overrides, self.compile.label)))
 
     def check(self) -> None:
         """Raise WarpbankError that says which field is wrong."""
@@ -96,7 +99,7 @@ class RunSpec:
 
     def experiment(self) -> exp.Experiment:
         """The experiment that is run."""
-        return exp.find(
+        once = exp.find(
             self.kernel,
             self.size,
             None,
@@ -107,6 +110,7 @@ class RunSpec:
             self.compile,
             MAX_INSTRUCTIONS,
         )
+        return replace(once, repeat=self.repeat)
 
     def key(self) -> str:
         """Key of job, machine, scheme, engine, observer, and the code that runs them."""
@@ -129,6 +133,7 @@ class RunSpec:
             self.observer,
             store.code_digest(*code),
             *filter(None, [extensions.digest()]),
+            *([f"{self.repeat} times"] if self.repeat > 1 else []),
         )
 
     def compute(self) -> dict[str, Any]:

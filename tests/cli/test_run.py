@@ -196,3 +196,20 @@ def test_what_a_sample_cannot_do(options: tuple[str, ...], words: str) -> None:
     done = warpbank("run", "vectoradd", "--size", "tiny", "--sample", *options)
     assert done.code == 2
     assert words in " ".join(done.err.split())
+
+
+def test_a_program_runs_again_and_again() -> None:
+    once, thrice = _run("dct8x8", "--size", "tiny"), _run("dct8x8", "--size", "tiny", "--repeat", "3")
+    assert (once["repeat"], thrice["repeat"]) == (1, 3)
+    for name in ("warp_instructions", "operands_checked"):
+        assert thrice[name] == 3 * once[name]
+    assert 2 * once["cycles"] < thrice["cycles"] <= 3 * once["cycles"]  # warm caches from the second run on
+    assert "repeated" in warpbank("run", "dct8x8", "--size", "tiny", "--repeat", "3").out
+    assert "repeated" not in warpbank("run", "dct8x8", "--size", "tiny").out
+
+
+@pytest.mark.parametrize("times", ["0", "-1", "x", "1000001"])
+def test_how_often_a_program_cannot_run(times: str) -> None:
+    done = warpbank("run", "dct8x8", "--size", "tiny", "--repeat", times)
+    assert done.code == 2
+    assert "--repeat" in done.err

@@ -14,7 +14,7 @@ from warpbank.program.errors import WarpbankError
 from warpbank.program.options import MAX_REGISTERS, MIN_REGISTERS, CodeOrder, ConstantPlace
 from warpbank.sim.engines import ENGINES
 from warpbank.sim.engines.checkpoint import MOST_SECONDS
-from warpbank.sim.experiment import DEFAULT_PRESET, MOST_INSTRUCTIONS
+from warpbank.sim.experiment import DEFAULT_PRESET, MOST_INSTRUCTIONS, MOST_REPEATS
 from warpbank.sim.runs.execute import MOST_WORKERS
 from warpbank.synth.energy import tables
 
@@ -230,6 +230,16 @@ SampleOption = Annotated[
     bool,
     typer.Option(
         "--sample", help="Simulate representative parts, and estimate the whole with a confidence interval."
+    ),
+]
+RepeatOption = Annotated[
+    int,
+    typer.Option(
+        "--repeat",
+        metavar="N",
+        min=1,
+        max=MOST_REPEATS,
+        help="Run the program N times, one after the other; caches stay warm.",
     ),
 ]
 LibertyOption = Annotated[

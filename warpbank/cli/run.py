@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -31,6 +32,7 @@ from warpbank.cli.options import (
     OverTimeOption,
     PresetOption,
     RegistersOption,
+    RepeatOption,
     SampleOption,
     SchemeOption,
     SetOption,
@@ -84,6 +86,7 @@ def run(
     energy: EnergyOption = COMMON,
     over_time: OverTimeOption = None,
     sample: SampleOption = False,
+    repeat: RepeatOption = 1,
     trace: TraceOption = None,
     checkpoint: CheckpointOption = None,
     checkpoint_every: CheckpointEveryOption = SECONDS,
@@ -122,7 +125,7 @@ def run(
         output.note(note)
     with progress.reporter() as report:
         measured = studied.run(
-            experiment,
+            replace(experiment, repeat=repeat),
             simulator,
             energy=energy,
             over_time=over_time,
@@ -152,6 +155,7 @@ def tables(measured: studied.Measured, verbose: bool = False) -> Iterator[Render
     registers = ", ".join(f"{count} ({kernel})" for kernel, count in report.registers.items())
     summary = [
         ("kernel", f"{data['kernel']} ({data['size']})"),
+        *([("repeated", f"{data['repeat']:,} times")] if data["repeat"] > 1 else []),
         ("machine", f"{data['preset']}, configuration {data['config_hash']}"),
         ("scheme, engine", ", ".join(filter(None, (data["scheme"], data["engine"], data["model"])))),
         *([("hints of the scheme", "from executed edges")] if data["hints"] == "executed edges" else []),
