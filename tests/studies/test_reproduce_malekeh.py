@@ -13,6 +13,8 @@ from warpbank.sim.events import Batch, encode
 from warpbank.sim.runs import RunSpec
 from warpbank.studies.reproduce import PAPERS, reproduce
 from warpbank.studies.reproduce.kept import Kept
+from warpbank.studies.reproduce.measures import hit_ratio
+from warpbank.studies.reproduce.sthld import walk
 from warpbank.synth.energy import energy, table
 
 KERNELS = ("vectoradd", "hotspot")
@@ -90,6 +92,24 @@ def test_walk_of_the_waiting_time() -> None:
     assert rows["sthld-walk"][4] == max(walk) > 0
     quarter = walk[: len(walk) // 4]
     assert rows["sthld-walk"][0] == pytest.approx(sum(quarter) / len(quarter))
+
+
+def test_a_program_that_runs_three_times() -> None:
+    names = ["sthld-long", "sthld-long-worth"]
+    made = reproduce(PAPERS["malekeh"], ["hotspot"], "tiny", figures=names, experiments=False)
+    rows = {part.figure.name: part.rows["hotspot"] for part in made.comparisons}
+    once = RunSpec("hotspot", "tiny", "malekeh", "turing").compute()
+    longer = RunSpec("hotspot", "tiny", "malekeh", "turing", repeat=3).compute()
+    assert longer["warp_instructions"] == 3 * once["warp_instructions"]
+    assert longer["repeat"] == 3
+    assert rows["sthld-long"][0] == longer["cycles"] // 10_000 >= once["cycles"] // 10_000
+    assert rows["sthld-long-worth"][0] == hit_ratio(longer)
+
+
+def test_quarters_of_a_walk() -> None:
+    values = [0, 2, 4, 6, 1, 1, 0, 5]
+    assert walk({"observed": {"intervals": [{"sthld": each} for each in values]}}) == (1, 5, 1, 2.5, 6)
+    assert walk({"observed": {"intervals": []}}) == (0, 0, 0, 0, 0)
 
 
 def test_storage_is_as_published() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.sim.runs import RunSpec, Task
 from warpbank.sim.runs.spec import AnalysisSpec
+from warpbank.studies.reproduce import sthld
 from warpbank.studies.reproduce.measures import gain, hit_ratio, percent
 from warpbank.studies.reproduce.paper import Figure, Paper, Results
 from warpbank.synth.energy import energy, table
@@ -49,8 +49,6 @@ _SCHEMES: dict[str, tuple[str, tuple[str, ...]]] = {
 _COMPARED = ("Malekeh", f"interval {_SHORT}", "Malekeh_PR", "BOW")
 #: Malekeh with each waiting time.
 _WAITING = ("STHLD 0", "Malekeh", f"interval {_SHORT}", f"interval {_FINE}")
-#: Parts of a run by whose means the walk of the waiting time is shown.
-_PARTS = ("first quarter", "second quarter", "third quarter", "last quarter")
 #: Pairs that section VI-B compares: column, scheme, and what it is compared with.
 _PAIRS = (("BOW over Malekeh", "BOW", "Malekeh"), ("Malekeh_PR over BOW", "Malekeh_PR", "BOW"))
 #: Fig. 2, monolithic: one scheduler over warps, banks and collectors of four sub-cores, units as fast as
@@ -176,12 +174,12 @@ def _fig10_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
 # --- Fig. 7: fixed waiting times.
 
 
-def _fixed(kernel: str, size: str, sthld: int) -> RunSpec:
-    return RunSpec(kernel, size, "malekeh", _PRESET, (f"sub_core.collector.sthld={sthld}",))
+def _fixed(kernel: str, size: str, waiting: int) -> RunSpec:
+    return RunSpec(kernel, size, "malekeh", _PRESET, (f"sub_core.collector.sthld={waiting}",))
 
 
 def _fig7_tasks(kernel: str, size: str) -> list[Task]:
-    return [_fixed(kernel, size, sthld) for sthld in _STHLDS]
+    return [_fixed(kernel, size, waiting) for waiting in _STHLDS]
 
 
 def _fig7_ipc_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
@@ -197,13 +195,7 @@ def _fig7_hits_row(kernel: str, size: str, results: Results) -> tuple[float, ...
 
 
 def _walk_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
-    """Mean waiting time in each quarter of the run's intervals, and the greatest."""
-    walk = [
-        each["sthld"] for each in results[_run(f"interval {_FINE}", kernel, size)]["observed"]["intervals"]
-    ]
-    bounds = [len(walk) * part // len(_PARTS) for part in range(len(_PARTS) + 1)]
-    parts = [walk[begin:end] for begin, end in pairwise(bounds)]
-    return (*(sum(part) / len(part) if part else 0.0 for part in parts), float(max(walk, default=0)))
+    return sthld.walk(results[_run(f"interval {_FINE}", kernel, size)])
 
 
 def _intervals_row(kernel: str, size: str, results: Results) -> tuple[float, ...]:
@@ -358,7 +350,7 @@ MALEKEH = Paper(
             "fig7-ipc",
             "Fig. 7: change in IPC with a fixed STHLD, against none",
             "%",
-            tuple(f"STHLD {sthld}" for sthld in _STHLDS[1:]),
+            tuple(f"STHLD {waiting}" for waiting in _STHLDS[1:]),
             _fig7_tasks,
             _fig7_ipc_row,
             f"The paper shows three applications and no mean; {_MIX}.",
@@ -369,7 +361,7 @@ MALEKEH = Paper(
             "fig7-hits",
             "Fig. 7: hit ratio with a fixed STHLD",
             "%",
-            tuple(f"STHLD {sthld}" for sthld in _STHLDS),
+            tuple(f"STHLD {waiting}" for waiting in _STHLDS),
             _fig7_tasks,
             _fig7_hits_row,
             f"The paper shows three applications and no mean; {_MIX}.",
@@ -390,7 +382,7 @@ MALEKEH = Paper(
             "sthld-walk",
             f"Fig. 8: waiting time over a run, intervals of {_FINE} cycles",
             "cycles",
-            (*_PARTS, "greatest"),
+            (*sthld.PARTS, "greatest"),
             lambda kernel, size: [_run(f"interval {_FINE}", kernel, size)],
             _walk_row,
             f"The paper draws the machine's states and prints no walk. An interval of {_FINE} cycles is "
@@ -398,6 +390,7 @@ MALEKEH = Paper(
             shape="lines",
             beside=("greatest",),
         ),
+        *sthld.LONG,
         Figure(
             "fig10",
             "Fig. 10: scheduler cycles under two-level scheduling, 2 active warps of 8",
