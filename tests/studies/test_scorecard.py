@@ -24,6 +24,8 @@ from warpbank.studies.reproduce.write import write_scorecard
 
 #: Figures that are counted.
 _COUNTED = (("bow", "storage"), ("ltrf", "wcb"), ("ltrf", "table2-power"))
+#: Machine of each paper's figures.
+_MACHINES = {"bow": "pascal", "malekeh": "turing", "ltrf": "maxwell", "gscalar": "fermi", "renaming": "fermi"}
 
 
 def entry(published: float, ours: float | None, *tried: float | None, unit: str = "%", **rest: Any) -> Entry:
@@ -111,16 +113,52 @@ def test_a_scheduler_that_the_scheme_brings_is_not_named_again() -> None:
 @pytest.mark.parametrize("paper", EXPERIMENTS)
 def test_experiments_can_be_run(paper: str) -> None:
     """Their figures, kernels and machines are there, and each changes something."""
-    names = [figure.name for figure in PAPERS[paper].figures]
+    figures = PAPERS[paper].figures
+    names = [figure.name for figure in figures]
     for experiment in EXPERIMENTS[paper]:
         for pattern in experiment.figures:
             one = Experiment("", "", (pattern,))
             assert any(one.concerns(name) for name in names), pattern
+        for figure, other in experiment.instead:
+            asked, made = (each for name in (figure, other) for each in figures if each.name == name)
+            assert asked.columns == made.columns
+            assert asked.unit == made.unit
+            assert other not in published(PAPERS[paper]), "it is no figure of the paper's"
         assert set(workloads.expand(experiment.kernels)) <= set(workloads.names(workloads.ALL))
-        with_overrides(preset(experiment.preset or "turing"), list(experiment.overrides))
+        with_overrides(preset(experiment.preset or _MACHINES[paper]), list(experiment.overrides))
         options = experiment.compiled(DEFAULT_OPTIONS)
-        assert experiment.kernels or experiment.overrides or experiment.preset or options != DEFAULT_OPTIONS
+        changes = (experiment.kernels, experiment.overrides, experiment.preset, experiment.size)
+        assert any((*changes, experiment.instead, options != DEFAULT_OPTIONS))
+        assert experiment.size in ("", *workloads.SIZES)
         assert experiment.source
+
+
+def test_a_figure_in_the_place_of_another() -> None:
+    """Table I is made without a line of the snippet where it does not agree, and is explained so."""
+    made = reproduce(PAPERS["bow"], [], "tiny", figures=["table1-bow-wb"])
+    card = {entry.column: entry for entry in made.scorecard}
+    (trial,) = card["r2"].trials
+    assert trial.command == "warpbank reproduce bow --size tiny --figure table1-bow-wb-no-mov"
+    assert (card["r2"].ours, trial.ours, card["r2"].published) == (2, 1, 1)
+    assert card["r2"].verdict is card["r0 to r3"].verdict is Verdict.EXPLAINED
+    assert card["r0"].verdict is Verdict.AGREES
+    assert card["r0"].trials == ()
+
+
+def test_a_figure_at_another_size() -> None:
+    """A number that is open at one size is tried at another, on kernels of its own."""
+    larger = Experiment("larger", "s", ("fig7",), kernels=("nn",), size="small")
+    assert larger.concerns("fig7")
+    assert larger.made("fig7") == "fig7"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(EXPERIMENTS, "bow", (larger,))
+        made = reproduce(PAPERS["bow"], [], "tiny", figures=["fig7"])
+    alone = reproduce(PAPERS["bow"], ["nn"], "small", figures=["fig7"], experiments=False)
+    tried = [entry for entry in made.scorecard if entry.trials]
+    assert tried
+    for entry in tried:
+        assert entry.trials[0].command == "warpbank reproduce bow --size small --kernels nn --figure fig7"
+        assert entry.trials[0].ours == alone.comparisons[0].ours(entry.column, entry.end)[1]
 
 
 def test_the_command_ends_with_a_scorecard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,11 +88,13 @@ def _boc_shares() -> list[float]:
     return [percent(room, file) for room in _boc_room()[: len(_ENTRIES)]]
 
 
-def _bow_bank() -> Sram:
-    machine = preset("pascal")
-    return sram(machine.sub_core.rows, machine.value_width)
+def _bow_bank(rows: int = preset("pascal").sub_core.rows) -> Sram:
+    return sram(rows, preset("pascal").value_width)
 
 
+#: Rows of a bank of the 64 KB that Table IV names.
+_ROWS_OF_64_KB = 512
+_LARGE_BANK = "The size that the table names; the machine has banks of 8 KB."
 _BANK = f"Ours: 8 KB, as the machine's banks are, {_MACROS} The paper's table says 64 KB, 28 nm."
 
 BOW = (
@@ -131,6 +133,24 @@ BOW = (
         _BANK,
         about="NanGate45",
     ),
+    constant(
+        "table4-access-64k",
+        "Beside Table IV: energy of an access to a bank of 64 KB",
+        "pJ",
+        ("bank",),
+        lambda: [_bow_bank(_ROWS_OF_64_KB).picojoules],
+        _LARGE_BANK,
+        about="NanGate45",
+    ),
+    constant(
+        "table4-leakage-64k",
+        "Beside Table IV: leakage of a bank of 64 KB",
+        "mW",
+        ("bank",),
+        lambda: [_bow_bank(_ROWS_OF_64_KB).milliwatts],
+        _LARGE_BANK,
+        about="NanGate45",
+    ),
     absent(
         "table4-boc",
         "Table IV: energy of an access to a BOC, and its leakage",
@@ -165,6 +185,15 @@ def _control_blocks() -> list[float]:
     return [addresses, vectors, addresses + vectors]
 
 
+def _block_of_every_warp() -> list[float]:
+    """Addresses and valid bits, the row in the cache, and two vectors, for all warps."""
+    core = preset("maxwell").sub_core
+    row = log2(core.active_warps)
+    addresses = core.warps * (_REGISTERS * (log2(core.cache.registers) + 1) + row)
+    vectors = core.warps * 2 * _REGISTERS
+    return [addresses, vectors, addresses + vectors]
+
+
 _FILES = tuple(f"#{place}" for place in range(1, len(TABLE2) + 1))
 _TABLE2 = "An input here: `--set rf1` to `rf7` and the power figures take it from the paper's Table 2."
 
@@ -177,6 +206,15 @@ LTRF = (
         _control_blocks,
         "Ours keeps addresses for the warps in the cache only, since no other warp has any; the vectors "
         "of those warps stand twice, in a memory of all warps and in registers.",
+        digits=0,
+    ),
+    constant(
+        "wcb-every-warp",
+        "Beside section 4.3: bits of warp control blocks of all warps, those outside the cache included",
+        "bits",
+        ("addresses", "vectors", "all"),
+        _block_of_every_warp,
+        "As the paper counts them. A warp that has no registers in the cache needs no addresses.",
         digits=0,
     ),
     constant(
@@ -240,6 +278,17 @@ GSCALAR = (
         _UNIT_NAMES,
         _synthesized("delay_ns", *_UNITS),
         _NODE,
+        digits=2,
+        about="NanGate45",
+    ),
+    constant(
+        "table3-delay-guard-band",
+        "Beside Table 3: delay with the guard band of a netlist that is not placed",
+        "ns",
+        _UNIT_NAMES,
+        _synthesized("delay_ns_guard_band", *_UNITS),
+        "Wires are not in the delay of a netlist without places; the guard band stands for them "
+        "(docs/synthesis.md).",
         digits=2,
         about="NanGate45",
     ),
@@ -360,6 +409,16 @@ RENAMING = (
         _synthesized("delay_ns", "renaming_table_1k"),
         "Ours: longest path of the unit with its table of flip-flops, in NanGate45 by Yosys, nothing "
         "placed; the paper's is of a memory alone, in 40 nm.",
+        digits=2,
+        about="NanGate45",
+    ),
+    constant(
+        "table2-lookup-memory",
+        "Beside Table 2: time of a look-up in a memory alone",
+        "ns",
+        ("table",),
+        lambda: [_table_and_bank()[0].access_ns],
+        f"From clock to data of a bank of 205 x {_ENTRY} bits, {_MACROS}",
         digits=2,
         about="NanGate45",
     ),

@@ -28,6 +28,9 @@ class Experiment:
     kernels : that run in the place of the group `core`; empty: as asked for.
     overrides : fields of every machine, as after `--set`.
     preset : machine in the place of the figures' own; "": theirs.
+    size : of every kernel; "": as asked for.
+    instead : figures that are made in the place of others, as (figure, the one in its place): they count the
+        same columns in another way, and have no published numbers of their own.
     """
 
     name: str
@@ -38,10 +41,17 @@ class Experiment:
     kernels: tuple[str, ...] = ()
     overrides: tuple[str, ...] = ()
     preset: str = ""
+    size: str = ""
+    instead: tuple[tuple[str, str], ...] = ()
 
     def concerns(self, figure: str) -> bool:
         """Whether the experiment may change a figure."""
-        return any(fnmatch(figure, pattern) for pattern in self.figures)
+        patterns = tuple(name for name, _ in self.instead) or self.figures
+        return any(fnmatch(figure, pattern) for pattern in patterns)
+
+    def made(self, figure: str) -> str:
+        """Name of the figure that is made where this one is asked for."""
+        return dict(self.instead).get(figure, figure)
 
     def compiled(self, options: CompileOptions) -> CompileOptions:
         """Compile options of the experiment, where those asked for are `options`."""
@@ -109,27 +119,59 @@ _RENAMING = (
 )
 _RODINIA = ("btree", "backprop", "bfs", "gaussian", "hotspot", "kmeans", "lud", "nn", "pathfinder", "srad")
 
+#: Kernels that registers limit.
+_SENSITIVE = ("register-sensitive",)
+#: Figures that code order, constants and kernels may change, by paper.
+_OF_BOW = ("fig3-*", "fig4", "fig7", "fig8", "fig9", "fig1[0123]*", "rfc")
+_OF_GSCALAR = ("fig1", "fig8", "fig9*", "fig10", "moves", "compression", "fig11*", "fig12")
+#: Figures of BOW that a baseline with other collectors may change.
+_COLLECTED = ("fig4", "fig1[0123]*", "rfc")
+_PER_WARP = ("sub_core.collector.allocation=per_warp",)
+#: Accel-Sim's numbers, beside Malekeh's own collectors and scheduler.
+_ACCELSIM = ("sub_core.collectors=2", f"{_SCHEDULER}=scheme")
+_OF_MALEKEH = ("fig2", "fig1[0-7]*", "reads")
+_MALEKEH = (*_RODINIA, "conv2d", "gemm_nn", "gemm_nt", "lstm")
+
 #: Experiments by paper, in the order in which they are tried.
 EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
     "bow": (
         Experiment(
-            "code in source order",
-            "section III: PTXPlus, which GPGPU-Sim runs in the order of its text",
-            ("fig3-*", "fig4", "fig7", "fig8", "fig9", "fig1[0123]*", "rfc"),
-            code_order=CodeOrder.SOURCE,
+            "the snippet without its line 3",
+            "Table I: two writes of r2, one after write-back, which lines 11 and 12 make",
+            instead=tuple((f"table1-{scheme}", f"table1-{scheme}-no-mov") for scheme in ("bow", "bow-wb")),
         ),
         Experiment(
-            "the paper's kernels that we have",
-            "Table III",
-            ("fig3-*", "fig4", "fig7", "fig8", "fig9", "fig1[0123]*", "rfc"),
-            kernels=BOW_KERNELS,
+            "a bank of 64 KB",
+            "Table IV",
+            instead=tuple((f"table4-{part}", f"table4-{part}-64k") for part in ("access", "leakage")),
         ),
+        Experiment(
+            "code in source order",
+            "section III: PTXPlus, which GPGPU-Sim runs in the order of its text",
+            _OF_BOW,
+            code_order=CodeOrder.SOURCE,
+        ),
+        Experiment("the paper's kernels that we have", "Table III", _OF_BOW, kernels=BOW_KERNELS),
         Experiment(
             "the paper's kernels that we have, in source order",
             "section III and Table III",
-            ("fig3-*", "fig4", "fig7", "fig8", "fig9", "fig1[0123]*", "rfc"),
+            _OF_BOW,
             code_order=CodeOrder.SOURCE,
             kernels=BOW_KERNELS,
+        ),
+        Experiment(
+            "a collector for each warp in the baseline",
+            "section I: 32 collectors, as many as warps may be in flight",
+            _COLLECTED,
+            overrides=_PER_WARP,
+        ),
+        Experiment(
+            "the paper's kernels that we have, in source order, a collector for each warp in the baseline",
+            "sections I and III, and Table III",
+            _COLLECTED,
+            code_order=CodeOrder.SOURCE,
+            kernels=BOW_KERNELS,
+            overrides=_PER_WARP,
         ),
     ),
     "malekeh": (
@@ -137,11 +179,31 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
         Experiment(
             "the paper's kernels that we have",
             "Table II: Rodinia, and convolution, matrix product and recurrent network",
-            ("fig2", "fig1[0-7]*", "reads"),
-            kernels=(*_RODINIA, "conv2d", "gemm_nn", "gemm_nt", "lstm"),
+            _OF_MALEKEH,
+            kernels=_MALEKEH,
+        ),
+        Experiment(
+            "units and memory with Accel-Sim's numbers",
+            "section V: Accel-Sim, RTX 2060",
+            _OF_MALEKEH,
+            overrides=_ACCELSIM,
+            preset="turing-accelsim",
+        ),
+        Experiment(
+            "the paper's kernels that we have, units and memory with Accel-Sim's numbers",
+            "section V and Table II",
+            _OF_MALEKEH,
+            kernels=_MALEKEH,
+            overrides=_ACCELSIM,
+            preset="turing-accelsim",
         ),
     ),
     "ltrf": (
+        Experiment(
+            "a control block for every warp",
+            "section 4.3: 64 x (256 x 5 + 3 + 256 + 256) bits",
+            instead=(("wcb", "wcb-every-warp"),),
+        ),
         Experiment(
             "baseline under two-level scheduling",
             "Table 3",
@@ -151,45 +213,68 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
         Experiment(
             "kernels that registers limit",
             "section 5: nine of fourteen",
-            ("fig9", "fig9-ideal", "fig13-gain"),
-            kernels=("register-sensitive",),
+            (
+                "fig4",
+                "fig9",
+                "fig9-ideal",
+                "fig10*",
+                "fig13-gain",
+                "accesses",
+                "table4",
+                "table4-share",
+                "code",
+            ),
+            kernels=_SENSITIVE,
         ),
         Experiment(
             "a waiting warp keeps its row until another needs it",
             "section 3.2: a warp becomes inactive and is replaced",
-            ("fig9*", "fig11*", "fig13-gain", "accesses"),
+            ("fig9*", "fig10*", "fig11*", "fig13-gain", "accesses"),
             overrides=("sub_core.replacement=on_demand",),
         ),
         Experiment(
             "code in source order",
             "section 5: PTX, which GPGPU-Sim runs in the order of its text",
-            ("table4*", "code", "accesses", "fig4"),
+            ("table4", "table4-share", "code", "accesses", "fig4", "fig10*"),
             code_order=CodeOrder.SOURCE,
+        ),
+        Experiment(
+            "minimum and maximum of the kernels' averages",
+            "Table 4: average, minimum and maximum for 35 workloads",
+            instead=(("table4", "table4-kernels"),),
+        ),
+        Experiment(
+            "kernels that registers limit, at full",
+            "section 5: benchmarks that fill the machine",
+            ("fig9", "fig9-ideal"),
+            kernels=_SENSITIVE,
+            size="full",
         ),
     ),
     "gscalar": (
         Experiment(
-            "constants in registers",
-            "Fig. 8: scalar registers, which PTX loads parameters into",
-            ("fig1", "fig8", "fig9*", "fig10", "moves", "compression", "fig11*", "fig12"),
-            constants=ConstantPlace.REGISTERS,
+            "the guard band of a netlist that is not placed",
+            "Table 3: Design Compiler, whose delays have wires in them",
+            instead=(("table3-delay", "table3-delay-guard-band"),),
         ),
         Experiment(
-            "the paper's kernels that we have",
-            "Table 2",
-            ("fig1", "fig8", "fig9*", "fig10", "moves", "compression", "fig11*", "fig12"),
-            kernels=_GSCALAR,
+            "constants in registers",
+            "Fig. 8: scalar registers, which PTX loads parameters into",
+            _OF_GSCALAR,
+            constants=ConstantPlace.REGISTERS,
         ),
+        Experiment("the paper's kernels that we have", "Table 2", _OF_GSCALAR, kernels=_GSCALAR),
         Experiment(
             "the paper's kernels that we have, constants in registers",
             "Table 2 and Fig. 8",
-            ("fig1", "fig8", "fig9*", "fig10", "moves", "compression", "fig11*", "fig12"),
+            _OF_GSCALAR,
             constants=ConstantPlace.REGISTERS,
             kernels=_GSCALAR,
         ),
-        Experiment("two schedulers", "Table 1", ("fig11-ipc",), preset="fermi-gscalar"),
+        Experiment("two schedulers", "Table 1", ("fig11*", "fig12"), preset="fermi-gscalar"),
     ),
     "renaming": (
+        Experiment("a memory alone", "Table 2: CACTI", instead=(("table2-lookup", "table2-lookup-memory"),)),
         Experiment(
             "the paper's kernels that we have", "Table 3", ("fig9*", "fig1[0123]*"), kernels=_RENAMING
         ),
@@ -198,6 +283,17 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
             "section 8.1: PTXPlus, which GPGPU-Sim runs in the order of its text",
             ("fig9*", "fig1[0123]*"),
             code_order=CodeOrder.SOURCE,
+        ),
+        Experiment(
+            "spread of the means over the kernels",
+            "section 8.6: different within 3 % across the schedulers",
+            instead=(("fig13", "fig13-means"),),
+        ),
+        Experiment(
+            "warps as many as the machine holds",
+            "Table 3: CTAs of each SM, 32 to 48 warps",
+            ("fig9*", "fig10", "fig13"),
+            size="full",
         ),
     ),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from statistics import fmean, geometric_mean
@@ -63,6 +63,27 @@ class Figure:
     shape: str = "bars"
     beside: tuple[str, ...] = ()
     level: tuple[str, float] | None = None
+
+
+def over_kernels(
+    figure: Figure, kernels: Sequence[str], row: Callable[[Sequence[tuple[float, ...]]], tuple[float, ...]]
+) -> Figure:
+    """Figure of one row, which is made of another figure's rows.
+
+    Parameters
+    ----------
+    figure : with name, title and reason of the new one, and tasks and rows of the other.
+    kernels : those of the rows.
+    row : what is made of them.
+    """
+    rows = figure.row
+    assert rows is not None
+    return replace(
+        figure,
+        tasks=lambda _, size: [task for kernel in kernels for task in figure.tasks(kernel, size)],
+        row=lambda _, size, results: row([rows(kernel, size, results) for kernel in kernels]),
+        kernels=(f"{len(kernels)} kernels",),
+    )
 
 
 @dataclass(frozen=True)

@@ -96,13 +96,13 @@ def reproduce(
     change = _Change(options, tuple(overrides), machine)
     run = partial(execute, scheduler=scheduler, progress=progress, on_wait=on_wait)
     comparisons, tasks, results = _compared(paper, made, chosen, size, change, run)
-    words = ["warpbank", "reproduce", paper.name, "--size", size]
-    words += [word for kernel in kernels for word in ("--kernel", kernel)]
+    asked = [word for kernel in kernels for word in ("--kernel", kernel)]
+    words = _words(paper, size, asked)
     card = tuple(entry for part in comparisons for entry in entries(paper.name, part))
     if experiments:
         for experiment in EXPERIMENTS.get(paper.name, ()):
             if not (experiment.kernels and kernels):
-                card = _tried(paper, card, experiment, made, chosen, size, change, words, run)
+                card = _tried(paper, card, experiment, made, chosen, size, change, asked, run)
     hashes = sorted(
         {
             f"{result['preset']} {result['config_hash']}"
@@ -123,6 +123,11 @@ def reproduce(
         "data": "inputs of the kernels are fixed: seeds and generators stand in workloads/",
     }
     return Reproduction(paper, comparisons, made_by, card)
+
+
+def _words(paper: Paper, size: str, kernels: Sequence[str]) -> list[str]:
+    """Words of the command that reproduces a paper; `kernels`: those that name them."""
+    return ["warpbank", "reproduce", paper.name, "--size", size, *kernels]
 
 
 @dataclass(frozen=True)
@@ -177,10 +182,11 @@ def _tried(
     kernels: Sequence[str],
     size: str,
     change: _Change,
-    words: Sequence[str],
+    asked: Sequence[str],
     run: Callable[..., list[Outcome]],
 ) -> tuple[Entry, ...]:
-    """The scorecard with the experiment tried on what it concerns and is still open."""
+    """The scorecard with the experiment tried on what it concerns and is still open. `asked`: the words of
+    the command that name kernels."""
     open_ = {entry.figure for entry in card if entry.verdict is Verdict.OPEN and entry.ours is not None}
     concerned = [figure for figure in figures if figure.name in open_ and experiment.concerns(figure.name)]
     if not concerned:
@@ -191,14 +197,17 @@ def _tried(
         (*change.overrides, *experiment.overrides),
         experiment.preset or change.preset,
     )
-    made = {part.figure.name: part for part in _compared(paper, concerned, chosen, size, more, run)[0]}
+    wanted = [_figure(paper, experiment.made(figure.name)) for figure in concerned]
+    at = experiment.size or size
+    parts = _compared(paper, wanted, chosen, at, more, run)[0]
+    made = {figure.name: part for figure, part in zip(concerned, parts, strict=True)}
     kernels_said = ["--kernels", ",".join(experiment.kernels)] if experiment.kernels else []
-    said = [*words, *kernels_said, *more.words()]
+    said = [*_words(paper, at, asked), *kernels_said, *more.words()]
     tried = []
     for entry in card:
         if entry.figure in made and entry.verdict is Verdict.OPEN and entry.ours is not None:
             value = made[entry.figure].ours(entry.column, entry.end)[1]
-            command = shlex.join([*said, "--figure", entry.figure])
+            command = shlex.join([*said, "--figure", experiment.made(entry.figure)])
             trial = Trial(experiment.name, experiment.source, command, value)
             entry = replace(entry, trials=(*entry.trials, trial))
         tried.append(entry)

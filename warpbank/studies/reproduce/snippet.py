@@ -36,6 +36,8 @@ from warpbank.program.trace.schema import Trace
 from warpbank.sim import experiment as exp
 from warpbank.sim.runs import store
 
+#: First line of the figure that is an instruction.
+FIRST_LINE = 2
 #: Lines of the figure, 2 to 14.
 SNIPPET = [
     Instr(Op.LD, dst=Reg(3), srcs=(Reg(8),), space=Space.SHARED),
@@ -56,13 +58,14 @@ SNIPPET = [
 WRITTEN = 5
 
 
-def snippet_kernel(after: int = 0) -> Kernel:
-    """Kernel of the snippet, a number of NOPs, and an EXIT."""
-    code = [*SNIPPET, *(Instr(Op.NOP) for _ in range(after)), Instr(Op.EXIT)]
+def snippet_kernel(after: int = 0, without: int = 0) -> Kernel:
+    """Kernel of the snippet without one of its lines (0: with all), a number of NOPs, and an EXIT."""
+    lines = [instr for line, instr in enumerate(SNIPPET, FIRST_LINE) if line != without]
+    code = [*lines, *(Instr(Op.NOP) for _ in range(after)), Instr(Op.EXIT)]
     return Kernel("btree_snippet", [Block("entry", code)], {}, 1, registers=10, shared_bytes=4096)
 
 
-def snippet_trace(after: int = 0) -> Trace:
+def snippet_trace(after: int = 0, without: int = 0) -> Trace:
     """One full warp through `snippet_kernel`."""
     job = Job(
         "btree_snippet",
@@ -72,7 +75,7 @@ def snippet_trace(after: int = 0) -> Trace:
         {"out": np.zeros(1, np.uint32)},
         [Launch("btree_snippet", (1, 1, 1), (32, 1, 1), ())],
     )
-    trace = emulator.run_job(job, {"btree_snippet": snippet_kernel(after)}, trace=True).trace
+    trace = emulator.run_job(job, {"btree_snippet": snippet_kernel(after, without)}, trace=True).trace
     assert trace is not None
     return trace
 
@@ -84,18 +87,21 @@ class SnippetSpec:
     Parameters
     ----------
     scheme, preset, overrides : as in `warpbank.sim.runs.RunSpec`.
+    without : line of the figure that is left out; 0: none.
     """
 
     scheme: str
     preset: str
     overrides: tuple[str, ...] = ()
+    without: int = 0
     #: NOPs that follow: more than any window is wide, and than a result takes.
     after: int = 32
 
     @property
     def label(self) -> str:
         """Label: the snippet, scheme and what else is unusual."""
-        return " ".join(("btree_snippet", self.scheme, *self.overrides))
+        less = f"without line {self.without}" if self.without else ""
+        return " ".join(filter(None, ("btree_snippet", less, self.scheme, *self.overrides)))
 
     def check(self) -> None:
         """Raise WarpbankError that says which field is wrong."""
@@ -111,6 +117,7 @@ class SnippetSpec:
             self.preset,
             self.scheme,
             self.after,
+            self.without,
             store.code_digest("warpbank.arch", "warpbank.golden", "warpbank.sim.experiment", __name__),
         )
 
@@ -118,9 +125,12 @@ class SnippetSpec:
         """Bank writes of each register r0..r4 (`writes`), and what `warpbank.sim.experiment.Report.to_dict`
         says of the machine."""
         config, scheme = with_overrides(preset(self.preset), list(self.overrides)), parse_scheme(self.scheme)
-        kernel = snippet_kernel(self.after)
+        kernel = snippet_kernel(self.after, self.without)
         trace = with_hints(
-            snippet_trace(self.after), scheme.hints, scheme.machine(config), lambda: {kernel.name: kernel}
+            snippet_trace(self.after, self.without),
+            scheme.hints,
+            scheme.machine(config),
+            lambda: {kernel.name: kernel},
         )
         events: list[Record] = []
         simulate(trace, config, scheme, events=events)
