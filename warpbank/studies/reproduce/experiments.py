@@ -160,14 +160,8 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
             kernels=BOW_KERNELS,
         ),
         Experiment(
-            "a collector for each warp in the baseline",
-            "section I: 32 collectors, as many as warps may be in flight",
-            _COLLECTED,
-            overrides=_PER_WARP,
-        ),
-        Experiment(
             "the paper's kernels that we have, in source order, a collector for each warp in the baseline",
-            "sections I and III, and Table III",
+            "section I: 32 collectors, as many as warps may be in flight; section III and Table III",
             _COLLECTED,
             code_order=CodeOrder.SOURCE,
             kernels=BOW_KERNELS,
@@ -186,14 +180,6 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
             "units and memory with Accel-Sim's numbers",
             "section V: Accel-Sim, RTX 2060",
             _OF_MALEKEH,
-            overrides=_ACCELSIM,
-            preset="turing-accelsim",
-        ),
-        Experiment(
-            "the paper's kernels that we have, units and memory with Accel-Sim's numbers",
-            "section V and Table II",
-            _OF_MALEKEH,
-            kernels=_MALEKEH,
             overrides=_ACCELSIM,
             preset="turing-accelsim",
         ),
@@ -229,13 +215,13 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
         Experiment(
             "a waiting warp keeps its row until another needs it",
             "section 3.2: a warp becomes inactive and is replaced",
-            ("fig9*", "fig10*", "fig11*", "fig13-gain", "accesses"),
+            ("fig9*", "fig11*", "fig13-gain", "accesses"),
             overrides=("sub_core.replacement=on_demand",),
         ),
         Experiment(
             "code in source order",
             "section 5: PTX, which GPGPU-Sim runs in the order of its text",
-            ("table4", "table4-share", "code", "accesses", "fig4", "fig10*"),
+            ("table4", "table4-share", "code", "accesses", "fig4"),
             code_order=CodeOrder.SOURCE,
         ),
         Experiment(
@@ -292,7 +278,7 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
         Experiment(
             "warps as many as the machine holds",
             "Table 3: CTAs of each SM, 32 to 48 warps",
-            ("fig9*", "fig10", "fig13"),
+            ("fig10",),
             size="full",
         ),
     ),
