@@ -179,7 +179,7 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
         Experiment(
             "units and memory with Accel-Sim's numbers",
             "section V: Accel-Sim, RTX 2060",
-            _OF_MALEKEH,
+            ("fig1[2-7]*", "reads"),  # the others have schedulers and collectors of their own
             overrides=_ACCELSIM,
             preset="turing-accelsim",
         ),
