@@ -202,6 +202,7 @@ class Probe:
     ----------
     number : of the sub-core.
     sink : receives the events; None: they are only counted.
+    wanted : names of the events that the sink receives, the others being counted; None: all.
 
     Attributes
     ----------
@@ -210,14 +211,15 @@ class Probe:
 
     __slots__ = ("_sums", "cycle", "number", "ports", "sink")
 
-    def __init__(self, number: int, sink: Sink | None) -> None:
+    def __init__(self, number: int, sink: Sink | None, wanted: frozenset[str] | None = None) -> None:
         self.number = number
         self.sink = sink
         self.cycle = 0
         self.ports: dict[str, Port] = {}
         for name, event in EVENTS.items():
             sums = [Sum(counter, event) for counter in _SUMMED.get(name, ())]
-            self.ports[name] = _kind(sums, sink)(self, event, sums)
+            told = sink if wanted is None or name in wanted else None
+            self.ports[name] = _kind(sums, told)(self, event, sums)
         self._sums = {sum_.name: sum_ for port in self.ports.values() for sum_ in port.sums}
 
     def emit(self, name: str, *values: int) -> None:

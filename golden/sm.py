@@ -39,7 +39,8 @@ class Sm:
     trace : the warps' uop streams.
     config : the machine, before the scheme changes it (`Scheme.machine`).
     scheme : its register file.
-    events : receives every event (see `warpbank.golden.probe.Sink`); None: none are made.
+    events : receives the events (see `warpbank.golden.probe.Sink`); None: none are made.
+    wanted : names of the events that it receives; None: all.
     check_operands : compare every operand at dispatch.
     skip : jump over cycles in which nothing can happen. The result does not depend on it.
 
@@ -61,6 +62,7 @@ class Sm:
         scheme: Scheme,
         *,
         events: Sink | None = None,
+        wanted: frozenset[str] | None = None,
         check_operands: bool = True,
         skip: bool = True,
     ) -> None:
@@ -72,7 +74,7 @@ class Sm:
         self.checker = (
             OperandChecker(trace, config.sub_cores, config.sub_core.warps) if check_operands else Checker()
         )
-        self.probe = Probe(-1, events)
+        self.probe = Probe(-1, events, wanted)
         self.cores = [
             self.sub_core_class(
                 number,
@@ -82,7 +84,7 @@ class Sm:
                 self._at_issue,
                 self._at_drain,
                 self._wake_lsu,
-                Probe(number, events),
+                Probe(number, events, wanted),
             )
             for number in range(config.sub_cores)
         ]

@@ -42,6 +42,7 @@ class GoldenEngine:
 
         Parameters (beyond those of every engine)
         ----------
+        events : an attribute `wanted` of it names the events that it reads; others are counted and not made.
         checkpoint : where the run goes on if it is there, and what is written now and then. A run with events
             has none: those of its first part are gone.
 
@@ -56,7 +57,13 @@ class GoldenEngine:
         check_trace(trace)
         batcher = Batcher(events) if events is not None else None
         machine = self.sm_class(
-            trace, config, scheme, events=batcher, check_operands=check_operands, skip=batcher is None
+            trace,
+            config,
+            scheme,
+            events=batcher,
+            wanted=getattr(events, "wanted", None),
+            check_operands=check_operands,
+            skip=batcher is None,
         )
         if checkpoint is None:
             result = machine.run(progress)

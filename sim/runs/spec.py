@@ -56,7 +56,8 @@ class RunSpec:
     engine : golden, verilator or pysim.
     observer : `module:Class` of an observer of the run's events, whose `result()` is stored as "observed"; ""
         for none. It is made without arguments, its `start` is called with the trace and the machine, then it
-        with every `warpbank.sim.events.Batch`. Golden only.
+        with every `warpbank.sim.events.Batch`. Its attribute `wanted`, if it has one, is the frozenset of the
+        names of the events that it reads, which makes the run several times as fast. Golden only.
     sample : simulate representative parts and estimate the whole (docs/sampling.md). Golden only, without an
         observer.
     repeat : runs of the job, one after the other (`warpbank.sim.experiment.Experiment`).

@@ -44,6 +44,9 @@ class Interval:
 class Waiting:
     """Observer of a run (`warpbank.sim.runs.RunSpec.observer`) that collects the intervals that ended."""
 
+    #: Events that it reads.
+    wanted = frozenset(("issue", "sthld"))
+
     def __init__(self) -> None:
         self._length = 1
         self._issued: dict[int, int] = {}  # by interval

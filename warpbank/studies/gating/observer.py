@@ -32,7 +32,8 @@ PARTS = 10
 #: Points of a curve.
 POINTS = 300
 _ACCESSES = ("grant", "write", "write_back", "fetch")
-_EVENTS = [IDS[name] for name in (*_ACCESSES, "map", "unmap", "warp_start", "cta_start", "cta_end")]
+_NAMES = (*_ACCESSES, "map", "unmap", "warp_start", "cta_start", "cta_end")
+_EVENTS = [IDS[name] for name in _NAMES]
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,9 @@ class Gating:
     of `given`, `registers`, `subarrays`); `first`: of the first warp of slot 0, [register, from, to] of each
     stay in a physical register.
     """
+
+    #: Events that it reads.
+    wanted = frozenset(_NAMES)
 
     def __init__(self) -> None:
         self._trace: Trace | None = None

@@ -19,6 +19,10 @@ class Kept:
     banks later is no reuse of it.
     """
 
+    _NAMES = ("warp_start", "issue", "forward", "dispatch", "collector_write")
+    #: Events that it reads.
+    wanted = frozenset(_NAMES)
+
     def __init__(self) -> None:
         self._sources: list[list[int]] = []
         self._pcs: dict[tuple[int, int, int], int] = {}  # uops in collection: by sub-core, warp, seq
@@ -39,8 +43,7 @@ class Kept:
         """Take the events of some cycles."""
         # What is written in a cycle is found from the next one on.
         steps = (self._warp_start, self._issue, self._forward, self._dispatch, self._write)
-        names = ("warp_start", "issue", "forward", "dispatch", "collector_write")
-        number = {IDS[name]: order for order, name in enumerate(names)}
+        number = {IDS[name]: order for order, name in enumerate(self._NAMES)}
         rows = batch.records[np.isin(batch.records["event"], list(number))]
         events = zip(
             rows["cycle"].tolist(),

@@ -18,6 +18,9 @@ class LaneClocking:
     Its result: lanes clocked for dispatched uops by unit, decompress moves among those of the ALU.
     """
 
+    #: Events that it reads.
+    wanted = frozenset(("dispatch", "lanes"))
+
     def __init__(self) -> None:
         self._lanes = np.zeros(len(Unit), np.int64)
 

@@ -37,6 +37,11 @@ class Stages:
     collector's first value to the end of the run.
     """
 
+    #: Events that it reads. A slot's next warp counts its uops from 0 again, so that the order of cycles
+    #: matters; within one, a uop's own order, which is this one.
+    _STEPS = ("warp_start", "issue", "allocate", "forward", "reserve", "grant", "dispatch", "retire")
+    wanted = frozenset((*_STEPS, "window"))
+
     def __init__(self) -> None:
         self._sources: list[frozenset[int]] = []
         self._banks = 1
@@ -62,21 +67,19 @@ class Stages:
 
     def __call__(self, batch: Batch) -> None:
         """Take the events of some cycles."""
-        # A slot's next warp counts its uops from 0 again, so that the order of cycles matters; within one, a
-        # uop's own order.
-        steps = (
-            ("warp_start", self._warp_start),
-            ("issue", self._issue),
-            ("allocate", self._allocate),
-            ("forward", self._insert),
-            ("reserve", self._insert),
-            ("grant", self._grant),
-            ("dispatch", self._dispatch),
-            ("retire", self._retire),
+        takes = (
+            self._warp_start,
+            self._issue,
+            self._allocate,
+            self._insert,
+            self._insert,
+            self._grant,
+            self._dispatch,
+            self._retire,
         )
         stages = [
             (cycle, order, take, core, values)
-            for order, (event, take) in enumerate(steps)
+            for order, (event, take) in enumerate(zip(self._STEPS, takes, strict=True))
             for cycle, core, values in self._rows(batch, event)
         ]
         for cycle, _, take, core, values in sorted(stages, key=lambda row: row[:2]):
