@@ -46,7 +46,11 @@ def test_a_kernel() -> None:
     rows = {
         part.figure.name: dict(zip(part.figure.columns, part.rows[KERNEL], strict=True))
         for part in made.comparisons
-        if not part.figure.kernels and part.figure.row
+        if not part.figure.kernels and part.figure.row and not part.figure.together
+    }
+    together = next(part for part in made.comparisons if part.figure.name == "table4-kernels")
+    assert together.rows == {
+        "1 kernels": (*[rows["table4"]["average"]] * 3, *[rows["table4"]["optimal average"]] * 3)
     }
     base = _run("baseline", "sub_core.rows=136").result
     for figure, file in (("fig9", "rf7"), ("fig9-average", "rf7-average")):

@@ -14,7 +14,7 @@ from warpbank.sim.runs import RunSpec
 from warpbank.studies.reproduce import PAPERS, reproduce
 from warpbank.studies.reproduce.kept import Kept
 from warpbank.studies.reproduce.measures import hit_ratio
-from warpbank.studies.reproduce.sthld import walk
+from warpbank.studies.reproduce.sthld import REPEATS, walk
 from warpbank.synth.energy import energy, table
 
 KERNELS = ("vectoradd", "hotspot")
@@ -94,14 +94,14 @@ def test_walk_of_the_waiting_time() -> None:
     assert rows["sthld-walk"][0] == pytest.approx(sum(quarter) / len(quarter))
 
 
-def test_a_program_that_runs_three_times() -> None:
+def test_a_program_that_runs_four_times() -> None:
     names = ["sthld-long", "sthld-long-worth"]
     made = reproduce(PAPERS["malekeh"], ["hotspot"], "tiny", figures=names, experiments=False)
     rows = {part.figure.name: part.rows["hotspot"] for part in made.comparisons}
     once = RunSpec("hotspot", "tiny", "malekeh", "turing").compute()
-    longer = RunSpec("hotspot", "tiny", "malekeh", "turing", repeat=3).compute()
-    assert longer["warp_instructions"] == 3 * once["warp_instructions"]
-    assert longer["repeat"] == 3
+    longer = RunSpec("hotspot", "tiny", "malekeh", "turing", repeat=4).compute()
+    assert longer["warp_instructions"] == 4 * once["warp_instructions"]
+    assert longer["repeat"] == REPEATS["hotspot"] == 4
     assert rows["sthld-long"][0] == longer["cycles"] // 10_000 >= once["cycles"] // 10_000
     assert rows["sthld-long-worth"][0] == hit_ratio(longer)
 

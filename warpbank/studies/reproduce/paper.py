@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from statistics import fmean, geometric_mean
@@ -48,6 +48,7 @@ class Figure:
     shape : of `SHAPES`, as the paper draws it.
     beside : columns that are no parts of the whole.
     level : name and value of a line that the paper draws across the bars.
+    together : makes one row of those of all kernels, which are not shown then; None: each has its own.
     """
 
     name: str
@@ -63,27 +64,7 @@ class Figure:
     shape: str = "bars"
     beside: tuple[str, ...] = ()
     level: tuple[str, float] | None = None
-
-
-def over_kernels(
-    figure: Figure, kernels: Sequence[str], row: Callable[[Sequence[tuple[float, ...]]], tuple[float, ...]]
-) -> Figure:
-    """Figure of one row, which is made of another figure's rows.
-
-    Parameters
-    ----------
-    figure : with name, title and reason of the new one, and tasks and rows of the other.
-    kernels : those of the rows.
-    row : what is made of them.
-    """
-    rows = figure.row
-    assert rows is not None
-    return replace(
-        figure,
-        tasks=lambda _, size: [task for kernel in kernels for task in figure.tasks(kernel, size)],
-        row=lambda _, size, results: row([rows(kernel, size, results) for kernel in kernels]),
-        kernels=(f"{len(kernels)} kernels",),
-    )
+    together: Callable[[Sequence[tuple[float, ...]]], tuple[float, ...]] | None = None
 
 
 @dataclass(frozen=True)
@@ -246,6 +227,8 @@ def compare(
         failed |= causes
         if figure.row is not None and not causes:
             rows[kernel] = figure.row(kernel, size, results)
+    if figure.together is not None and rows:
+        rows = {f"{len(rows)} kernels": figure.together(list(rows.values()))}
     own = tuple(kernel for kernel in rows if kernel in paper.kernels)
     if len(own) == len(rows):
         own = ()
