@@ -129,6 +129,8 @@ _COLLECTED = ("fig4", "fig1[0123]*", "rfc")
 _PER_WARP = ("sub_core.collector.allocation=per_warp",)
 #: Accel-Sim's numbers, beside Malekeh's own collectors and scheduler.
 _ACCELSIM = ("sub_core.collectors=2", f"{_SCHEDULER}=scheme")
+#: The others have schedulers and collectors of their own.
+_ON_ACCELSIM = ("fig1[2-7]*", "reads")
 _OF_MALEKEH = ("fig2", "fig1[0-7]*", "reads")
 _MALEKEH = (*_RODINIA, "conv2d", "gemm_nn", "gemm_nt", "lstm")
 
@@ -160,6 +162,12 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
             kernels=BOW_KERNELS,
         ),
         Experiment(
+            "a collector for each warp in the baseline",
+            "section I: 32 collectors, as many as warps may be in flight",
+            _COLLECTED,
+            overrides=_PER_WARP,
+        ),
+        Experiment(
             "the paper's kernels that we have, in source order, a collector for each warp in the baseline",
             "section I: 32 collectors, as many as warps may be in flight; section III and Table III",
             _COLLECTED,
@@ -179,7 +187,15 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
         Experiment(
             "units and memory with Accel-Sim's numbers",
             "section V: Accel-Sim, RTX 2060",
-            ("fig1[2-7]*", "reads"),  # the others have schedulers and collectors of their own
+            _ON_ACCELSIM,
+            overrides=_ACCELSIM,
+            preset="turing-accelsim",
+        ),
+        Experiment(
+            "the paper's kernels that we have, units and memory with Accel-Sim's numbers",
+            "section V and Table II",
+            _ON_ACCELSIM,
+            kernels=_MALEKEH,
             overrides=_ACCELSIM,
             preset="turing-accelsim",
         ),
