@@ -162,12 +162,6 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
             kernels=BOW_KERNELS,
         ),
         Experiment(
-            "a collector for each warp in the baseline",
-            "section I: 32 collectors, as many as warps may be in flight",
-            _COLLECTED,
-            overrides=_PER_WARP,
-        ),
-        Experiment(
             "the paper's kernels that we have, in source order, a collector for each warp in the baseline",
             "section I: 32 collectors, as many as warps may be in flight; section III and Table III",
             _COLLECTED,
