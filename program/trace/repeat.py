@@ -6,21 +6,33 @@ from dataclasses import replace
 
 import numpy as np
 
+from warpbank.program.errors import TraceError
 from warpbank.program.trace.schema import Trace
+
+#: Most warps of a repeated trace, a row of some 30 bytes each.
+MOST_WARPS = 1 << 26
 
 
 def repeated(trace: Trace, times: int) -> Trace:
     """Trace of a program that runs several times: all its launches, then all of them again. What the launches
-    executed stands in the trace once, so that a run of any length needs no more memory than one; the caches
-    of a machine stay as the run before left them.
+    executed stands in the trace once, so that every further run takes a row for each launch and warp, and no
+    more; the caches of a machine stay as the run before left them.
 
     Parameters
     ----------
     trace : of one run, with its hints.
     times : number of runs, at least 1.
+
+    Raises TraceError for more warps than `MOST_WARPS`.
     """
     if times == 1:
         return trace
+    all_warps = times * len(trace.warps)
+    if all_warps > MOST_WARPS:
+        raise TraceError(
+            f"{times} runs of this program are {all_warps} warps, and at most {MOST_WARPS} are possible: "
+            f"repeat it at most {max(1, MOST_WARPS // len(trace.warps))} times"
+        )
     launches, warps = np.tile(trace.launches, times), np.tile(trace.warps, times)
     launches["first_warp"] += _offsets(times, len(trace.launches), len(trace.warps))
     warps["launch"] += _offsets(times, len(trace.warps), len(trace.launches))
@@ -28,5 +40,5 @@ def repeated(trace: Trace, times: int) -> Trace:
 
 
 def _offsets(times: int, rows: int, step: int) -> np.ndarray:
-    """What is added to each row of an array that was tiled: one step more for every run."""
+    """Offsets that the rows of a tiled array get: a step more in every further run."""
     return np.repeat(np.arange(times, dtype=np.uint32) * np.uint32(step), rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from warpbank.sim import experiment as exp
@@ -23,13 +25,13 @@ _CASES = [(name, scheme) for name, schemes in _OBSERVERS.items() for scheme in s
 class Everything:
     """Observer that gets all events and hands them to another."""
 
-    def __init__(self, observer: object) -> None:
+    def __init__(self, observer: Any) -> None:
         self.observer = observer
-        self.start = observer.start  # type: ignore[attr-defined]
+        self.start = observer.start
 
     def __call__(self, batch: Batch) -> None:
         """Take the events of some cycles."""
-        self.observer(batch)  # type: ignore[operator]
+        self.observer(batch)
 
 
 @pytest.mark.parametrize(("name", "scheme"), _CASES)

@@ -8,8 +8,9 @@ import pytest
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import simulate
+from warpbank.program.errors import TraceError
 from warpbank.program.random_programs.operations import random_trace
-from warpbank.program.trace.repeat import repeated
+from warpbank.program.trace.repeat import MOST_WARPS, repeated
 from warpbank.sim.engines.base import check_trace
 from warpbank.sim.engines.pysim import PysimEngine
 
@@ -34,6 +35,13 @@ def test_launches_and_warps_stand_there_again_and_rows_once() -> None:
 def test_one_run_is_the_trace_itself() -> None:
     trace = random_trace(3, ctas=1, warps=1, length=5)
     assert repeated(trace, 1) is trace
+
+
+def test_more_warps_than_a_trace_holds_are_refused() -> None:
+    trace = random_trace(3, ctas=2, warps=2, length=5)
+    most = MOST_WARPS // len(trace.warps)
+    with pytest.raises(TraceError, match=f"repeat it at most {most} times"):
+        repeated(trace, most + 1)
 
 
 @pytest.mark.parametrize("scheme", ["baseline", "gscalar"])
