@@ -53,7 +53,7 @@ _TENSOR = (
 BOUNDS: dict[str, dict[str, Bound]] = {
     "attention": {"out": Bound(32, "ex2.approx of every score, div.approx by their sum")},
     "blackscholes": {"call": Bound(64, _EXP_LOG), "put": Bound(64, _EXP_LOG)},
-    "cfd": {"state1": Bound(32, _DIVISION), "state2": Bound(64, _DIVISION)},
+    "cfd": {f"state{step}": Bound(32 * step, _DIVISION) for step in range(1, 5)},
     "cholesky": {"solution": Bound(64, _DIVISION)},
     "layernorm": {
         "out": Bound(32, "rsqrt.approx (relative 2^-22.9) of the variance, div.approx for the mean")
