@@ -143,10 +143,12 @@ def identity(job: Job) -> str:
     return whole.hexdigest()
 
 
-def recordings() -> list[tuple[str, str, str, dict[str, Any]]]:
-    """What was recorded: (file stem, kernel, size, {"identity": ..., "buffers": {name: sha256}})."""
-    found = []
+def recordings() -> dict[tuple[str, str], dict[str, dict[str, Any]]]:
+    """What was recorded, by (kernel, size) and then by file stem: {"identity": ..., "buffers": {name:
+    sha256}}."""
+    found: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for path in sorted(DIGESTS.glob("*.json")):
         for kernel, sizes in json.loads(path.read_text())["kernels"].items():
-            found += [(path.stem, kernel, size, entry) for size, entry in sizes.items()]
+            for size, entry in sizes.items():
+                found.setdefault((kernel, size), {})[path.stem] = entry
     return found
