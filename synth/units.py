@@ -52,7 +52,7 @@ from warpbank.hdl.mapping.table import RenamingTable
 from warpbank.hdl.registry import COLLECTORS, HIERARCHIES, MAPPINGS, SCHEDULERS, STORAGES, build_registers
 from warpbank.hdl.sm import Sm
 from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor
-from warpbank.hdl.storage.compressor import Compressor
+from warpbank.hdl.storage.compressor import BroadcastCompressor, Compressor
 from warpbank.hdl.storage.decompress_moves import DecompressMoves
 from warpbank.hdl.storage.decompressor import Decompressor
 from warpbank.hdl.sub_core import SubCore
@@ -149,6 +149,7 @@ _INSIDE = (
     ),
     Unit("scalar_lanes", ScalarLanes, lambda config, _, probe: ScalarLanes(config, 1, probe=probe)),
     Unit("compressor", Compressor, lambda config, *_: Compressor(config)),
+    Unit("compressor_broadcast", BroadcastCompressor, lambda config, *_: BroadcastCompressor(config)),
     Unit("compressor_half", Compressor, lambda config, *_: Compressor(config, min(2, config.lanes))),
     Unit("decompressor", Decompressor, lambda config, *_: Decompressor(config)),
     Unit("decompressor_half", Decompressor, lambda config, *_: Decompressor(config, min(2, config.lanes))),

@@ -25,6 +25,7 @@ ROWS = (
                 parts=(  # the paper clocks them at 1.4 GHz, 0.71 ns, in 40 nm
                     Part("compressor", Size("fermi", clock=0.6, kernel="hotspot"), shown=True),
                     Part("decompressor", Size("fermi", clock=0.6, kernel="hotspot"), shown=True),
+                    Part("compressor_broadcast", Size("fermi", clock=0.6)),
                     Part("scalar_lanes"),
                     Part("decompress_moves", Size("fermi", clock=0.9, quick=True)),
                 ),

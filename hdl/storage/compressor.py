@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import pairwise
 from operator import and_, or_
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
+from warpbank.hdl.round_robin import lowest
 
 #: Bytes of a lane.
 BYTES = 4
@@ -92,13 +94,17 @@ class Compressor(wiring.Component):
             }
         )
 
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
+    def _taken(self, m: Module) -> tuple[Signal, Signal]:
+        """Take a value and its active lanes into the pipeline register."""
         data, active = Signal.like(self.data, reset_less=True), Signal.like(self.active, reset_less=True)
         with m.If(self.enable):
             m.d.sync += [data.eq(self.value), active.eq(self.mask)]
         m.d.comb += [self.data.eq(data), self.active.eq(active)]
+        return data, active
 
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        data, active = self._taken(m)
         size = self._config.lanes // self._parts
         ors, ands = [], []
         for part in range(self._parts):
@@ -126,6 +132,58 @@ class Compressor(wiring.Component):
     def _full(self, ors: list[Signal], ands: list[Signal]) -> Value:
         """Test whether the columns are uniform over all parts."""
         return _equal(reduce(or_, ors), reduce(and_, ands)).all()
+
+
+class BroadcastCompressor(Compressor):
+    """Byte-wise compressor as figure 7 draws it: the leading active lane's value goes over a bus to the
+    inactive lanes, and each lane is compared with its neighbour. G-Scalar, sections 3.1 and 4.2.
+
+    No scheme uses it: its area stands beside that of `Compressor`, which gives equal answers without a bus. A
+    byte of `base` that is not shared holds the leading lane's. Whole registers only.
+
+    Parameters
+    ----------
+    config : the machine: lanes.
+
+    Latency: one cycle; the outputs hold until the next value is taken.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__(config)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        data, active = self._taken(m)
+        lanes = [data[32 * lane : 32 * lane + 32] for lane in range(self._config.lanes)]
+        leading, bus = Signal.like(active), Signal(32)
+        m.d.comb += [
+            leading.eq(lowest(active)),
+            bus.eq(reduce(or_, (Mux(first, lane, 0) for first, lane in zip(leading, lanes, strict=True)))),
+        ]
+        compared = [Signal(32, name=f"compared_{lane}") for lane in range(len(lanes))]
+        m.d.comb += [
+            seen.eq(self._seen(on, lane, bus)) for seen, on, lane in zip(compared, active, lanes, strict=True)
+        ]
+        equal = Signal(BYTES)
+        m.d.comb += equal.eq(
+            Cat(
+                Cat(
+                    one.word_select(byte, 8) == other.word_select(byte, 8)
+                    for one, other in pairwise(compared)
+                ).all()
+                for byte in range(BYTES)
+            )
+        )
+        m.d.comb += [
+            self.base[0].eq(bus),
+            self.enc[0].eq(Cat(equal[byte:].all() for byte in range(BYTES))),
+            self.full.eq(equal.all()),
+        ]
+        return m
+
+    def _seen(self, active: Value, lane: Value, bus: Value) -> Value:
+        """What is compared of a lane."""
+        return Mux(active, lane, bus)
 
 
 def _equal(either: Value, every: Value) -> Value:

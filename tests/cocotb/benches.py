@@ -151,6 +151,7 @@ BENCHES: dict[str, Any] = {
     "deadlock_reserve": test_deadlock_reserve.lockstep,
     "flag_cache": lambda machine, seed: test_flag_cache.lockstep(MACHINES[machine].sub_core.warps, seed),
     "compressor": lambda lanes, seed: test_codec.compressor(lanes, 1, seed),
+    "compressor_broadcast": test_codec.broadcast,
     "compressor_half": lambda lanes, seed: test_codec.compressor(lanes, 2, seed),
     "decompressor": lambda lanes, seed: test_codec.decompressor(lanes, 1, seed),
     "decompressor_half": lambda lanes, seed: test_codec.decompressor(lanes, 2, seed),

@@ -78,6 +78,7 @@ BY_CONFIG: dict[str, list[str]] = {
 #: Units whose bench takes a number of lanes.
 BY_LANES = (
     "compressor",
+    "compressor_broadcast",
     "compressor_half",
     "decompressor",
     "decompressor_half",

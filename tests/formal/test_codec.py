@@ -12,10 +12,10 @@ import pytest
 from amaranth.hdl import Assert, Cat, Elaboratable, Module, Mux, Signal, Value
 
 from tests.formal.prove import Refuted, assume_no_reset, prove
-from tests.hdl.storage.test_codec import AnyHalves, Garbage
+from tests.hdl.storage.test_codec import AnyHalves, BusForAll, Garbage, WithoutBus
 from warpbank.arch.config import preset, with_overrides
 from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor, Delta
-from warpbank.hdl.storage.compressor import Compressor
+from warpbank.hdl.storage.compressor import BroadcastCompressor, Compressor
 from warpbank.hdl.storage.decompressor import Decompressor
 
 LANES = 4
@@ -85,6 +85,42 @@ def test_mutants_are_refuted(unit: Any, tmp_path: Path) -> None:
     harness = RoundTrip(2, unit)
     with pytest.raises(Refuted):
         prove(harness, harness.free, 5, tmp_path)
+
+
+class Alike(Elaboratable):
+    """The compressor of figure 7, with its bus, beside ours without one, under any values and masks."""
+
+    def __init__(self, broadcast: Any = BroadcastCompressor) -> None:
+        self.one, self.other = Compressor(CONFIG), broadcast(CONFIG)
+        self.free = [self.one.value, self.one.mask, self.one.enable]
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.one, m.submodules.other = one, other = self.one, self.other
+        assume_no_reset(m)
+        first = Signal()
+        m.d.sync += first.eq(first | one.enable)
+        shared = Cat(bit.replicate(8) for bit in one.enc[0])
+        m.d.comb += [
+            other.enable.eq(one.enable),
+            other.value.eq(one.value),
+            other.mask.eq(one.mask),
+            Assert(~first | (one.enc[0] == other.enc[0]) & (one.full == other.full)),
+            Assert(~first | (one.base[0] & shared == other.base[0] & shared)),
+        ]
+        return m
+
+
+def test_a_bus_changes_no_answer(tmp_path: Path) -> None:
+    harness = Alike()
+    prove(harness, harness.free, 4, tmp_path)
+
+
+@pytest.mark.parametrize("unit", [WithoutBus, BusForAll])
+def test_mutants_of_the_bus_are_refuted(unit: Any, tmp_path: Path) -> None:
+    harness = Alike(unit)
+    with pytest.raises(Refuted):
+        prove(harness, harness.free, 4, tmp_path)
 
 
 class BdiRoundTrip(Elaboratable):

@@ -18,7 +18,7 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.golden.storage.compressor import Compressor as GoldenCompressor
 from warpbank.golden.storage.decompressor import Decompressor as GoldenDecompressor
 from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor, Delta
-from warpbank.hdl.storage.compressor import Compressor
+from warpbank.hdl.storage.compressor import BroadcastCompressor, Compressor
 from warpbank.hdl.storage.decompressor import Decompressor
 
 STEPS = 120
@@ -51,6 +51,36 @@ def compressor(lanes: int, parts: int, seed: int, unit: Any = Compressor) -> Non
             if enable:
                 code = model.compress(value, mask)
                 expected = (pack(value), mask, code.enc, code.base, code.full)
+            await ctx.tick()
+
+    simulate(rtl, bench)
+
+
+def broadcast(lanes: int, seed: int, unit: Any = BroadcastCompressor) -> None:
+    """Encoding, FS and the shared bytes are golden's; the other bytes of the base are the leading lane's."""
+    rng = random.Random(seed)
+    rtl, model = unit(machine(lanes)), GoldenCompressor(lanes, 1)
+
+    async def bench(ctx: Any) -> None:
+        expected: tuple[int, int, int] | None = None
+        leading = 0
+        for _ in range(STEPS):
+            (value, mask), enable = similar(rng, lanes), rng.random() < 0.8
+            for port, setting in ((rtl.value, pack(value)), (rtl.mask, mask), (rtl.enable, enable)):
+                ctx.set(port, setting)
+            if expected is not None:
+                enc, base = ctx.get(rtl.enc[0]), ctx.get(rtl.base[0])
+                shared = sum(0xFF << 8 * byte for byte in range(4) if enc >> byte & 1)
+                assert (enc, base & shared, ctx.get(rtl.full)) == (
+                    expected[0],
+                    expected[1] & shared,
+                    expected[2],
+                )
+                assert base == leading
+            if enable:
+                code = model.compress(value, mask)
+                expected = code.enc[0], code.base[0], code.full
+                leading = next((int(value[lane]) for lane in range(lanes) if mask >> lane & 1), 0)
             await ctx.tick()
 
     simulate(rtl, bench)
@@ -125,6 +155,12 @@ def test_compressor(lanes: int, parts: int, seed: int) -> None:
 
 
 @FEW
+@given(lanes=LANES, seed=SEEDS)
+def test_broadcast(lanes: int, seed: int) -> None:
+    broadcast(lanes, seed)
+
+
+@FEW
 @given(lanes=LANES, parts=strategies.sampled_from((1, 2)), seed=SEEDS)
 def test_decompressor(lanes: int, parts: int, seed: int) -> None:
     decompressor(lanes, min(parts, lanes), seed)
@@ -168,6 +204,25 @@ def test_mutants_are_caught(unit: Any) -> None:
     assert fails(lambda seed: compressor(4, 2, seed, unit))
 
 
+class WithoutBus(BroadcastCompressor):
+    """Inactive lanes are compared as they are."""
+
+    def _seen(self, active: Any, lane: Any, bus: Any) -> Any:
+        return lane
+
+
+class BusForAll(BroadcastCompressor):
+    """Active lanes see the bus as well."""
+
+    def _seen(self, active: Any, lane: Any, bus: Any) -> Any:
+        return bus
+
+
+@pytest.mark.parametrize("unit", [WithoutBus, BusForAll])
+def test_mutants_of_broadcast_are_caught(unit: Any) -> None:
+    assert fails(lambda seed: broadcast(4, seed, unit))
+
+
 @pytest.mark.parametrize("unit", [Compressor, Decompressor])
 def test_bad_sizes(unit: Any) -> None:
     with pytest.raises(
@@ -180,7 +235,7 @@ def test_bad_sizes(unit: Any) -> None:
         unit(machine(3), 2)
 
 
-@pytest.mark.parametrize("unit", [BdiCompressor, BdiDecompressor])
+@pytest.mark.parametrize("unit", [BdiCompressor, BdiDecompressor, BroadcastCompressor])
 def test_needs_a_configuration(unit: Any) -> None:
     with pytest.raises(
         TypeError, match=rf"{unit.__name__} needs the machine's configuration, an SmConfig, not 3\."
