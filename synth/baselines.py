@@ -172,7 +172,10 @@ def record(made: Synthesis) -> None:
         **ends,
     }
     if made.power is not None:
-        results[_key(made)]["energy"] = _energy(made.power, made.clock_ns, SIZES[made.unit].kernel)
+        results[_key(made)]["energy"] = {
+            "kernel": SIZES[made.unit].kernel,
+            **_energy(made.power, made.busy_power, made.clock_ns),
+        }
     boxes = _boxes(data["memories"])
     if made.liberty and boxes:
         results[_key(made)]["memories"] = boxes
@@ -181,12 +184,13 @@ def record(made: Synthesis) -> None:
     path.write_text(json.dumps(whole, indent=2) + "\n")
 
 
-def _energy(milliwatts: dict[str, float], clock: float, kernel: str) -> dict[str, Any]:
-    """Power without the clock that it is at: picojoules of a cycle, and milliwatts of leakage."""
+def _energy(milliwatts: dict[str, float], busy: dict[str, float] | None, clock: float) -> dict[str, float]:
+    """Power without the clock that it is at: picojoules of a cycle, of one in which the unit takes a value,
+    and milliwatts of leakage."""
     leakage = milliwatts["leakage"]
+    cycles = {"pj_per_cycle": milliwatts} | ({} if busy is None else {"pj_per_busy_cycle": busy})
     return {
-        "kernel": kernel,
-        "pj_per_cycle": round((milliwatts["total"] - leakage) * clock, 6),
+        **{name: round((spent["total"] - leakage) * clock, 6) for name, spent in cycles.items()},
         "leakage_mw": leakage,
     }
 

@@ -29,6 +29,21 @@ class Stimulus:
     outputs: dict[str, list[int]]
     source: str
 
+    def busy(self) -> Stimulus | None:
+        """Stimulus of the cycles alone in which the unit's input `enable` is on, one after the other, as if
+        it took a value in every cycle. None for a unit without one, and if it is never on.
+
+        A unit that keeps its outputs until it takes the next value gives in these cycles what it gave before.
+        """
+        taken = [cycle for cycle, on in enumerate(self.inputs.get("enable", ())) if on]
+        if not taken:
+            return None
+        inputs, outputs = (
+            {name: [values[cycle] for cycle in taken] for name, values in ports.items()}
+            for ports in (self.inputs, self.outputs)
+        )
+        return Stimulus(inputs, outputs, self.source)
+
 
 def estimate(net: Netlist, tools: Tools, stimulus: Stimulus, clock: float) -> dict[str, float]:
     """Power estimate in milliwatts at a clock of `clock` ns.

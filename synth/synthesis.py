@@ -78,6 +78,8 @@ class Synthesis:
         boxes.
     depth : gates between two registers.
     power : milliwatts, see `warpbank.synth.power`; None where no activity was given.
+    busy_power : milliwatts in the cycles alone in which it takes a value, see `Stimulus.busy` there; None for
+        a unit without an input `enable`.
     method : how each number was found.
     tools : versions.
     verilog : the mapped netlist.
@@ -106,6 +108,7 @@ class Synthesis:
     guarded: TimedPath | None = None
     opensta_ns: float | None = None
     power: dict[str, float] | None = None
+    busy_power: dict[str, float] | None = None
 
     @property
     def memory_um2(self) -> float | None:
@@ -141,6 +144,7 @@ class Synthesis:
             "delay_ns_guard_band": _rounded(self.guarded.delay if self.guarded else None, 4),
             "opensta_ns": _rounded(self.opensta_ns, 4),
             "power_mw": self.power,
+            "busy_power_mw": self.busy_power,
             "types": self.types,
             "method": self.method,
             "tools": self.tools,
@@ -344,6 +348,9 @@ def _mapped(
         stimulus = activity()
         tell("power")
         result.power = power.estimate(net, tools, stimulus, clock)
+        busy = stimulus.busy()
+        if busy is not None:
+            result.busy_power = power.estimate(net, tools, busy, clock)
         method["power"] = f"{power.METHOD} {stimulus.source}"
     return result
 

@@ -13,9 +13,10 @@ from amaranth.sim import Simulator
 
 from tests.cli.command import warpbank
 from tests.synth import library
-from warpbank.arch.config import preset
+from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.hdl.lfsr import Lfsr
+from warpbank.hdl.storage.decompressor import Decompressor
 from warpbank.synth import flow, gates, mapped, netlist, pdk, power
 from warpbank.synth.mapped import NetlistError
 from warpbank.synth.units import make
@@ -88,6 +89,29 @@ def test_gates_do_what_the_rtl_does(tmp_path: Path) -> None:
     wrong = power.Stimulus(inputs, {name: [value ^ 1 for value in outputs[name]]}, "")
     with pytest.raises(NetlistError, match="differs from its RTL: in cycle 0"):
         power.estimate(net, tools, wrong, 1.0)
+
+
+def test_busy_cycles_alone(tmp_path: Path) -> None:
+    """The cycles in which a unit takes a value, one after the other: the netlist answers as the RTL did, and
+    its clock is never gated."""
+    seed = random.randrange(1 << 30)
+    print(f"seed {seed}")  # noqa: T201
+    unit = Decompressor(with_overrides(preset("tiny"), ["lanes=2"]))
+    inputs, outputs = _recorded(unit, 300, seed)
+    whole = power.Stimulus(inputs, outputs, "s")
+    busy = whole.busy()
+    assert busy is not None
+    assert busy.source == "s"
+    taken = [cycle for cycle, on in enumerate(inputs["enable"]) if on]
+    assert 100 < len(taken) < 200
+    assert busy.inputs["data"] == [inputs["data"][cycle] for cycle in taken]
+    assert busy.outputs["value"] == [outputs["value"][cycle] for cycle in taken]
+    tools, net = _netlist(tmp_path, "decompressor", unit)
+    spent, all_cycles = (power.estimate(net, tools, one, 1.0) for one in (busy, whole))
+    assert spent["register"] > 1.5 * all_cycles["register"]
+    assert spent["leakage"] == all_cycles["leakage"]
+    assert power.Stimulus({"enable": [0, 0]}, {}, "").busy() is None
+    assert power.Stimulus({"rst": [0, 0]}, {}, "").busy() is None
 
 
 #: Units that any input is legal for: compared in the default suite, and when there is time.

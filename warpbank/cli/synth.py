@@ -229,6 +229,11 @@ def _tables(made: Synthesis) -> Iterator[RenderableType]:
         rows += [("transistors", data["transistors"]), ("logic depth", f"{made.depth} gates")]
     if made.power is not None:
         rows += [(f"power, {name}", f"{value:.4f} mW") for name, value in made.power.items()]
+    if made.busy_power is not None:
+        rows += [
+            (f"power, a value in every cycle, {name}", f"{value:.4f} mW")
+            for name, value in made.busy_power.items()
+        ]
     yield output.table(f"Synthesis: {made.unit}", ("what", "value"), rows)
     if made.memories:
         columns = ("memory", "kind", "rows", "width", "reads", "writes", "um2")
