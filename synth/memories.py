@@ -186,10 +186,12 @@ def macros() -> tuple[Macro, ...]:
     return tuple(Macro(**row) for row in table()["macro"])
 
 
-def tiling(memory: Memory) -> Tiling:
-    """The cheapest way to build a memory of one kind of macro."""
+def tiling(memory: Memory, fewest_rows: int = 0) -> Tiling:
+    """The cheapest way to build a memory of one kind of macro, of those with `fewest_rows` rows or more."""
     ways = [
-        Tiling(macro, -(-memory.rows // macro.rows), -(-memory.width // macro.width)) for macro in macros()
+        Tiling(macro, -(-memory.rows // macro.rows), -(-memory.width // macro.width))
+        for macro in macros()
+        if macro.rows >= fewest_rows
     ]
     return min(ways, key=lambda way: (way.area, way.macro.rows, way.macro.width))
 
@@ -205,9 +207,11 @@ class Sram:
     access_ns: float
 
 
-def sram(rows: int, width: int) -> Sram:
-    """Cost of a memory with one port of SRAM macros; an access takes one macro of every column."""
-    way = tiling(Memory("", rows, width, width, (None,), (True,), False, 1, max(1, (rows - 1).bit_length())))
+def sram(rows: int, width: int, fewest_rows: int = 0) -> Sram:
+    """Cost of a memory with one port, of SRAM macros with `fewest_rows` rows at least; an access takes one
+    macro of every column."""
+    address = max(1, (rows - 1).bit_length())
+    way = tiling(Memory("", rows, width, width, (None,), (True,), False, 1, address), fewest_rows)
     macro = way.macro
     return Sram(
         way.area, macro.picojoules * way.across, macro.milliwatts * way.across * way.down, macro.access_ns

@@ -2,6 +2,10 @@
 
 `python -m tests.scorecard_page record FOLDER...` records the PAPER.json files of folders that `--output`
 named, and `python -m tests.scorecard_page` writes the page. Verdicts are computed from the recorded numbers.
+
+`python -m tests.scorecard_page add PAPER...` runs the experiments that were added since a paper was recorded,
+and those alone. It is for a tree whose runs still give what was recorded; one that gives other numbers is
+recorded anew.
 """
 
 from __future__ import annotations
@@ -13,10 +17,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from warpbank.sim.runs import Outcome
 from warpbank.studies.reproduce import PAPERS
-from warpbank.studies.reproduce.scorecard import Entry, from_dict, markdown
+from warpbank.studies.reproduce.run import supplemented
+from warpbank.studies.reproduce.scorecard import Entry, Verdict, from_dict, markdown
 
 RECORDED = Path(__file__).with_name("scorecard.json")
+#: Verdicts of the first card that was recorded: 22 November 2026, `tiny`, commit 66a041bb.
+FIRST = Path(__file__).with_name("scorecard_first.json")
 PAGE = Path(__file__).parent.parent / "docs" / "scorecard.md"
 BLOCK = re.compile(r"(<!-- scorecard -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 #: What is kept of the provenance of each paper.
@@ -42,6 +50,27 @@ def record(folders: Sequence[Path]) -> None:
     RECORDED.write_text(json.dumps(whole, indent=1) + "\n")
 
 
+def add(name: str) -> None:
+    """Run the experiments that the record of a paper lacks. Of an entry that two runs made, the later is
+    kept."""
+    data: dict[str, list[dict[str, Any]]] = json.loads(RECORDED.read_text())
+    later: set[tuple[str, str, str]] = set()
+    for run in reversed(data[name]):
+        card = [
+            entry
+            for entry in map(from_dict, run["entries"])
+            if (entry.figure, entry.column, entry.end) not in later
+        ]
+        later |= {(entry.figure, entry.column, entry.end) for entry in card}
+        found = supplemented(PAPERS[name], card, run["made_by"]["size"], progress=_tell)
+        run["entries"] = [entry.to_dict() for entry in found]
+    RECORDED.write_text(json.dumps(data, indent=1) + "\n")
+
+
+def _tell(outcome: Outcome, done: int, total: int) -> None:
+    print(f"\r{done} of {total} runs", end="\n" * (done == total), flush=True)  # noqa: T201
+
+
 def entries() -> list[Entry]:
     """Recorded entries of all papers, in the order of their figures."""
     found: list[Entry] = []
@@ -58,11 +87,19 @@ def updated() -> str:
     """The page with its tables as recorded."""
     runs = [run for paper in json.loads(RECORDED.read_text()).values() for run in paper]
     commands = "\n".join(f"    {run['made_by']['command']}" for run in runs)
-    text = f"{markdown(entries())}\nRecorded by:\n\n{commands}\n"
+    first = {
+        (paper, name): Verdict(verdict)
+        for paper, verdicts in json.loads(FIRST.read_text()).items()
+        for name, verdict in verdicts.items()
+    }
+    text = f"{markdown(entries(), first)}\nRecorded by:\n\n{commands}\n"
     return BLOCK.sub(lambda match: match[1] + text + match[3], PAGE.read_text())
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["record"]:
         record([Path(name) for name in sys.argv[2:]])
+    elif sys.argv[1:2] == ["add"]:
+        for paper in sys.argv[2:]:
+            add(paper)
     PAGE.write_text(updated())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from warpbank.sim.runs.worker import perform
 from warpbank.studies.reproduce import PAPERS, reproduce
 from warpbank.studies.reproduce.experiments import EXPERIMENTS, Experiment, changed
 from warpbank.studies.reproduce.paper import published
+from warpbank.studies.reproduce.run import supplemented
 from warpbank.studies.reproduce.scorecard import Entry, Trial, Verdict, counts, from_dict, markdown, summary
 from warpbank.studies.reproduce.write import write_scorecard
 
@@ -143,6 +145,21 @@ def test_a_figure_in_the_place_of_another() -> None:
     assert card["r2"].verdict is card["r0 to r3"].verdict is Verdict.EXPLAINED
     assert card["r0"].verdict is Verdict.AGREES
     assert card["r0"].trials == ()
+
+
+def test_experiments_added_to_a_record() -> None:
+    """A trial that was recorded keeps its number, one that is lacking is run, one whose experiment is gone is
+    left out."""
+    paper = PAPERS["bow"]
+    card = reproduce(paper, [], "tiny", figures=["table4-access", "storage"], experiments=False).scorecard
+    bank = next(one for one in card if one.figure == "table4-access")
+    assert bank.verdict is Verdict.OPEN
+    (added,) = (one for one in supplemented(paper, card, "tiny") if one.figure == bank.figure)
+    assert [trial.experiment for trial in added.trials] == ["a bank of 64 KB"]
+    kept = Trial("a bank of 64 KB", "s", "c", 99.0)
+    gone = Trial("gone", "s", "c", bank.published)
+    again = supplemented(paper, [replace(bank, trials=(gone, kept))], "tiny")
+    assert again == (replace(bank, trials=(kept,)),)
 
 
 def test_a_figure_at_another_size() -> None:

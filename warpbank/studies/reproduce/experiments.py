@@ -174,6 +174,17 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
     "malekeh": (
         Experiment("Rodinia's kernels that we have", "Table II", ("fig1",), kernels=_RODINIA),
         Experiment(
+            "code in source order",
+            "Fig. 1: native code, whose compiler's order is not ours",
+            ("fig1-tensor",),
+            code_order=CodeOrder.SOURCE,
+        ),
+        Experiment(
+            "convolution, matrix product and recurrent network, too",
+            "Table II: DeepBench",
+            instead=(("fig1-tensor", "fig1-deep"),),
+        ),
+        Experiment(
             "the paper's kernels that we have",
             "Table II: Rodinia, and convolution, matrix product and recurrent network",
             _OF_MALEKEH,
@@ -255,6 +266,16 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
             instead=(("table3-delay", "table3-delay-guard-band"),),
         ),
         Experiment(
+            "the leading lane's value on a bus, and neighbours compared",
+            "Table 3: with the broadcasting logic of Figure 7",
+            instead=(("table3-area", "table3-area-broadcast"), ("bdi-area", "bdi-area-broadcast")),
+        ),
+        Experiment(
+            "a value in every cycle",
+            "Table 3: no activity is named",
+            instead=(("table3-power", "table3-power-busy"),),
+        ),
+        Experiment(
             "constants in registers",
             "Fig. 8: scalar registers, which PTX loads parameters into",
             _OF_GSCALAR,
@@ -272,6 +293,16 @@ EXPERIMENTS: dict[str, tuple[Experiment, ...]] = {
     ),
     "renaming": (
         Experiment("a memory alone", "Table 2: CACTI", instead=(("table2-lookup", "table2-lookup-memory"),)),
+        Experiment(
+            "memories at 0.96 V",
+            "Table 2",
+            instead=tuple((f"table2-{part}", f"table2-{part}-volts") for part in ("access", "leakage")),
+        ),
+        Experiment(
+            "macros with as many rows as the bank",
+            "Table 2: each bank is one memory",
+            instead=tuple((f"table2-{part}", f"table2-{part}-tall") for part in ("access", "leakage")),
+        ),
         Experiment(
             "the paper's kernels that we have", "Table 3", ("fig9*", "fig1[0123]*"), kernels=_RENAMING
         ),

@@ -320,6 +320,13 @@ MALEKEH = Paper(
                     "one kernel of ours stands beside the paper's suite, and its matrix operations are "
                     "cracked into smaller uops",
                 ),
+                (
+                    "-deep",
+                    ", kernels of deep learning",
+                    ("conv2d", "gemm_nn", "gemm_nt", "lstm", "mma_gemm"),
+                    "beside Fig. 1's DeepBench: convolution, matrix product and recurrent network, of which "
+                    "ours without matrix units are four",
+                ),
             )
         ),
         Figure(

@@ -125,6 +125,38 @@ def reproduce(
     return Reproduction(paper, comparisons, made_by, card)
 
 
+def supplemented(
+    paper: Paper, card: Sequence[Entry], size: str, *, progress: Progress | None = None
+) -> tuple[Entry, ...]:
+    """Scorecard that was recorded at a size, with the experiments that have been added since.
+
+    Trials that were recorded keep their numbers; those of experiments that are gone are left out. Each entry
+    is tried in the order of `EXPERIMENTS`, until one explains it.
+    """
+    known = {
+        (entry.figure, entry.column, entry.end, trial.experiment): trial
+        for entry in card
+        for trial in entry.trials
+    }
+    figures = [_figure(paper, name) for name in dict.fromkeys(entry.figure for entry in card)]
+    kernels = list(dict.fromkeys(workloads.expand([workloads.CORE])))
+    found = tuple(replace(entry, trials=()) for entry in card)
+    for experiment in EXPERIMENTS.get(paper.name, ()):
+        done, lacking = [], []
+        for entry in found:
+            trial = known.get((entry.figure, entry.column, entry.end, experiment.name))
+            if trial is not None and entry.verdict is Verdict.OPEN:
+                done.append(replace(entry, trials=(*entry.trials, trial)))
+            else:
+                lacking.append(entry)
+        change = _Change(DEFAULT_OPTIONS, (), "")
+        run = partial(execute, progress=progress)
+        lacking = list(_tried(paper, tuple(lacking), experiment, figures, kernels, size, change, [], run))
+        by_name = {entry.name: entry for entry in (*done, *lacking)}
+        found = tuple(by_name[entry.name] for entry in found)
+    return found
+
+
 def _words(paper: Paper, size: str, kernels: Sequence[str]) -> list[str]:
     """Words of the command that reproduces a paper; `kernels`: those that name them."""
     return ["warpbank", "reproduce", paper.name, "--size", size, *kernels]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -217,14 +217,25 @@ def commands(card: Iterable[Entry]) -> list[tuple[str, str]]:
     ]
 
 
-def markdown(card: Sequence[Entry]) -> str:
-    """Markdown of the table of each paper, and the commands of the experiments that explain."""
+def markdown(card: Sequence[Entry], before: Mapping[tuple[str, str], Verdict] | None = None) -> str:
+    """Markdown of the table of each paper, and the commands of the experiments that explain.
+
+    Parameters
+    ----------
+    before : verdicts of an earlier card, by paper and name, which stand beside those of this one.
+    """
     lines = [summary(card)]
+    heads, marks = HEADS, "|---|---:|---:|---:|---|---|"
+    if before is not None:
+        heads, marks = (*HEADS, "before"), f"{marks}---|"
     for paper in dict.fromkeys(entry.paper for entry in card):
         part = [entry for entry in card if entry.paper == paper]
-        lines += ["", f"### {paper}", "", summary(part), "", f"| {' | '.join(HEADS)} |"]
-        lines.append("|---|---:|---:|---:|---|---|")
-        lines += [f"| {' | '.join(row(entry))} |" for entry in part]
+        lines += ["", f"### {paper}", "", summary(part), "", f"| {' | '.join(heads)} |", marks]
+        for entry in part:
+            cells = list(row(entry))
+            if before is not None:
+                cells.append(before[paper, entry.name].value if (paper, entry.name) in before else "–")
+            lines.append(f"| {' | '.join(cells)} |")
         lines += [""] * any(entry.trials for entry in part)
         lines += [f"- {experiment}: `{command}`" for experiment, command in commands(part)]
     return "\n".join(lines) + "\n"
