@@ -17,6 +17,7 @@ import typer
 from warpbank import workloads
 from warpbank.golden.sm import simulate
 from warpbank.program import runner
+from warpbank.program.trace.repeat import repeated
 from warpbank.sim import experiment as exp
 from warpbank.sim.sampling import sample
 
@@ -24,10 +25,11 @@ from warpbank.sim.sampling import sample
 _COUNTED = 1000
 
 
-def measure(kernel: str, size: str, preset: str, scheme: str) -> dict[str, Any]:
-    """Run a kernel whole and as a sample."""
+def measure(kernel: str, size: str, preset: str, scheme: str, repeat: int) -> dict[str, Any]:
+    """Run a kernel, so many times, whole and as a sample."""
     found = exp.find(kernel, size, None, preset, None, scheme, [], None, runner.Options().max_instructions)
-    trace = exp.hinted(found, runner.trace_job(found.job, exp.compile_options(found)))
+    once = exp.hinted(found, runner.trace_job(found.job, exp.compile_options(found)))
+    trace = repeated(once, repeat)
     begin = time.process_time()
     whole = simulate(trace, found.config, found.scheme)
     between = time.process_time()
@@ -73,6 +75,7 @@ def main(
     size: str = "full",
     preset: str = "turing",
     scheme: str = "baseline",
+    repeat: Annotated[int, typer.Option(min=1, help="Times that each kernel runs, on warm caches.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Print a row of a Markdown table for each kernel, and the means."""
@@ -81,7 +84,7 @@ def main(
         print("| kernel | instructions | IPC | estimate | error, % | interval, ± % | counters, % | ratio |")
         print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for kernel in kernels or workloads.names(workloads.ALL):
-        row = measure(kernel, size, preset, scheme)
+        row = measure(kernel, size, preset, scheme, repeat)
         rows.append(row)
         if not as_json:
             outside = "" if row["inside"] else " (outside)"
@@ -96,7 +99,7 @@ def main(
         print(json.dumps({"kernels": rows, "summary": means}))
         return
     print(
-        f"\n{len(rows)} kernels ({size}, {preset}, {scheme}): mean IPC error "
+        f"\n{len(rows)} kernels ({size}, {repeat} times, {preset}, {scheme}): mean IPC error "
         f"{100 * means['mean_error']:.2f} %, worst {100 * means['worst_error']:.2f} %, "
         f"{means['inside']} intervals hold the IPC; instructions whole / simulated: geometric mean "
         f"{means['ratio']:.1f}, all together {means['total_ratio']:.1f}; CPU time {means['time_ratio']:.1f}"
