@@ -82,7 +82,7 @@ def resident(process: int) -> int:
 
 
 class Notes:
-    """What happened to a long run, one JSON object a line, kept in a file."""
+    """Events of a long run, one JSON object a line, kept in a file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -97,7 +97,7 @@ class Notes:
             file.write(json.dumps(self.all[-1]) + "\n")
 
     def count(self, event: str) -> int:
-        """How often an event was noted."""
+        """Number of times that an event was noted."""
         return sum(note["event"] == event for note in self.all)
 
 
