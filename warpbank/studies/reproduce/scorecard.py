@@ -225,7 +225,8 @@ def markdown(card: Sequence[Entry], before: Mapping[tuple[str, str], Verdict] | 
     before : verdicts of an earlier card, by paper and name, which stand beside those of this one.
     """
     lines = [summary(card)]
-    heads, marks = HEADS, "|---|---:|---:|---:|---|---|"
+    heads: tuple[str, ...] = HEADS
+    marks = "|---|---:|---:|---:|---|---|"
     if before is not None:
         heads, marks = (*HEADS, "before"), f"{marks}---|"
     for paper in dict.fromkeys(entry.paper for entry in card):
