@@ -42,7 +42,7 @@ FULL, QUICK = EFFORTS = ("full", "quick")
 CLOCK = 1.0
 #: From so many registers on, inverted ones are tried too; more than so many cells are tried a few times only.
 _REGISTERS, _CELLS = 256, 20_000
-#: More than so many cells are not tried in other orders.
+#: More than so many cells are not tried in other orders, nor as a whole where there are several sub-units.
 _HUGE = 500_000
 #: Share of the clock by which a netlist may miss it and be tried again.
 _NEAR = 0.15
@@ -391,7 +391,8 @@ def _best(
     either output; and, where it is missed by little, shorter targets for the smallest of those: the mapper
     does not see what loads the registers. Where all of that misses the clock, logic is mapped the fast way,
     with shorter targets if it misses by little, too. With little effort a unit of several large sub-units is
-    mapped once, each sub-unit by itself. Another one is mapped as a whole, the quick way; once more, with the
+    mapped with each sub-unit by itself, and if it misses the clock so and is not huge, as one that has none:
+    that one is mapped as a whole, the quick way; once more, with the
     logic around memories by itself, if it is not much too late and its slowest path leads through a memory;
     and once more, with a shorter target, if it misses the clock by little then.
     What is late by no more than the order of the cells is worth is mapped with its cells in other orders.
@@ -479,10 +480,14 @@ def _quickly(
     tell: Callable[[str], None],
 ) -> list[_Try]:
     """Netlists that little effort tries, as `_best` says."""
+    parts: list[_Try] = []
     try:
         tried = [one(flow.PLAIN, target, flow.QUICK, in_parts=True)]
         if tried[0].in_parts:
-            return tried
+            if not tried[0].late or len(tried[0].net.cells) > _HUGE:
+                return tried
+            tell("mapping again, all sub-units as one")
+            parts, tried = tried, [one(flow.PLAIN, target, flow.QUICK)]
     except YosysError:  # ABC's older mapper does not take every library
         tried = [one(flow.PLAIN, target, flow.BARE)]
     around: list[str] = []
@@ -491,10 +496,10 @@ def _quickly(
         looked_up = [name for name in boxes.values() if name in times and times[name].address]
         tried.append(one(flow.PLAIN, target, tried[0].way, looked_up))
         around = looked_up if tried[1].delay < tried[0].delay else []
-    if clock < min(one.delay for one in tried) <= (1 + _NEAR) * clock:
+    if clock < min(one.delay for one in (*parts, *tried)) <= (1 + _NEAR) * clock:
         tell("mapping again, for more speed")
         tried.append(one(flow.PLAIN, target - _SHORTER[0] * clock, tried[0].way, around))
-    return tried
+    return [*parts, *tried]
 
 
 def _unread(memory: list[Memory]) -> list[str]:

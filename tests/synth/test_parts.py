@@ -6,7 +6,9 @@ from __future__ import annotations
 import copy
 import json
 import random
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +18,7 @@ from amaranth.lib.wiring import In, Out
 
 from tests.synth import library
 from tests.synth.test_memory_paths import cells, computed, marked
-from warpbank.synth import cones, flow, netlist, parts, pdk
+from warpbank.synth import cones, flow, netlist, parts, pdk, synthesis
 from warpbank.synth.flow import Tools
 
 WIDTH = 12
@@ -120,3 +122,42 @@ def test_a_unit_without_large_sub_units_stays(made: tuple[Tools, dict[str, Any]]
     apart, marks = parted(made, tmp_path)
     assert not marks
     assert apart == made[1]
+
+
+@dataclass(frozen=True)
+class _Mapped:
+    """What the choice of a netlist looks at."""
+
+    in_parts: bool
+    delay: float
+    net: Any
+    way: str = flow.QUICK
+    within: bool = False
+
+    @property
+    def late(self) -> bool:
+        return self.delay > 1.0
+
+
+@pytest.mark.parametrize(
+    ("delays", "cells_", "tried"),
+    [
+        ({True: 0.9}, 10, [True]),
+        ({True: 1.5, False: 0.9}, 10, [True, False]),
+        ({True: 1.5, False: 1.02}, 10, [True, False, False]),  # once more, with a shorter target
+        ({True: 1.5}, 10_000_000, [True]),
+        ({False: 0.9}, 10, [False]),  # no sub-units
+    ],
+)
+def test_a_unit_that_is_late_in_parts_is_mapped_as_one(
+    delays: dict[bool, float], cells_: int, tried: list[bool]
+) -> None:
+    """Unless it is huge. What was mapped in parts stays among the netlists to choose from."""
+    net = SimpleNamespace(cells=range(cells_))
+
+    def one(*_: object, in_parts: bool = False) -> _Mapped:
+        kind = in_parts if in_parts in delays else not in_parts
+        return _Mapped(kind, delays[kind], net)
+
+    found = synthesis._quickly(one, 0.9, 1.0, {}, {}, lambda text: None)
+    assert [each.in_parts for each in found] == tried
