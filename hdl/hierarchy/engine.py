@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.hierarchy.link import Link, transfer_layout
 from warpbank.hdl.hierarchy.port import Port
-from warpbank.hdl.round_robin import behind, decode, pick, soonest
+from warpbank.hdl.round_robin import behind, pick, soonest
 from warpbank.hdl.typed import Interface, Record
 
 
@@ -209,16 +209,12 @@ class Engine(wiring.Component):
         #: The links whose turn comes before that of the others: those from the one on that goes first.
         reached = self._reached = Signal(banks, name="reached", init=-1)
         transfers = [link.offered.as_value() for link in self.links]
-        aims: list[Value] = []  # by link, mask of the ports that its transfer is for
-        for number, link in enumerate(self.links):
-            aims.append(decode(m, link.offered.entry, link.offers, len(self.ports), f"aims_{number}"))
         served: list[Value] = []
         for number, port in enumerate(self.ports):
             wanted = Signal(banks, name=f"wanted_{number}")
             m.d.comb += wanted.eq(
                 Cat(
-                    aim[number] & Mux(link.offered.out, port.leaves, port.comes)
-                    for aim, link in zip(aims, self.links, strict=True)
+                    link.comes[number] & port.comes | link.leaves[number] & port.leaves for link in self.links
                 )
             )
             choice = soonest(m, wanted, Const(0), f"port_{number}_link", reached)

@@ -50,7 +50,8 @@ class Link(wiring.Component):
     order : In(transfer_layout).
     room : Out(1). From registers, as all outputs except `reads`.
     forget : In(1). Registers that have left the cache, or are about to, do not reach the main register file.
-    offers : Out(1). `offered` can cross, as far as the link and the bank are concerned.
+    comes, leaves : Out(banks of the cache). `offered` can cross, as far as the link and the bank are
+        concerned: mask of the bank that it comes into, or leaves; 0 if there is none.
     offered : Out(transfer_layout).
     starts : In(1). It does, from the next cycle on.
     reads, writes : Out(1). The link asks for its bank, for `bank_transfer`. `reads` depends on `starts`.
@@ -71,7 +72,8 @@ class Link(wiring.Component):
     order: Record
     room: Signal
     forget: Signal
-    offers: Signal
+    comes: Signal
+    leaves: Signal
     offered: Record
     starts: Signal
     reads: Signal
@@ -102,7 +104,8 @@ class Link(wiring.Component):
                 "order": In(layout),
                 "room": Out(1),
                 "forget": In(1),
-                "offers": Out(1),
+                "comes": Out(core.cache.registers),
+                "leaves": Out(core.cache.registers),
                 "offered": Out(layout),
                 "starts": In(1),
                 "reads": Out(1),
@@ -202,12 +205,7 @@ class Link(wiring.Component):
                 m.d.sync += self._full.eq(0)
             with m.If(left != 0):
                 m.d.sync += left.eq(left - 1)
-        ready = Signal(name="ready")
-        m.d.comb += [
-            ready.eq(Mux(self._full, left == 0, self._valid[0] & head.out)),
-            self.offered.eq(Mux(self._full, transfer.as_value(), head.as_value())),
-        ]
-        self._ready = ready
+        m.d.comb += self.offered.eq(Mux(self._full, transfer.as_value(), head.as_value()))
 
     def _cross(self, m: Module) -> None:
         """The transfer on the link, and its beats."""
@@ -218,8 +216,8 @@ class Link(wiring.Component):
         beat = len(self.sent)
         word = Signal(beat * crossing, name="word", reset_less=True)
         self._busy, self._left, self._word = busy, left, word
+        self._offer(m, ~busy | ~transfer.out & (left == 1))
         m.d.comb += [
-            self.offers.eq(self._ready & (~busy | ~transfer.out & (left == 1))),
             self.beats.eq((left != 0) & (left <= crossing)),
             self.sent.eq(word[:beat]),
             self.carried.eq(word[: self._width]),
@@ -243,3 +241,12 @@ class Link(wiring.Component):
                 m.d.sync += busy.eq(0)
             with m.If(self.forget):
                 m.d.sync += void.eq(1)
+
+    def _offer(self, m: Module, free: Value) -> None:
+        """Offer the register that was read ahead, or else the oldest transfer if it leaves, to its bank of
+        the cache, if the link is `free`. Each finds its bank by itself: which of the two it is comes late."""
+        ahead, head = self._ahead_transfer, self._heads[0]
+        comes = self._full & (self._ahead_left == 0) & free
+        leaves = ~self._full & self._valid[0] & head.out & free
+        for mask, transfer, offered in ((self.comes, ahead, comes), (self.leaves, head, leaves)):
+            m.d.comb += mask.eq(Cat((transfer.entry == bank) & offered for bank in range(len(mask))))
