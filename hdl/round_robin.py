@@ -155,3 +155,11 @@ def decode(m: Module, index: Value, valid: Value, count: int, name: str) -> Sign
 def pick(one_hot: Value, choices: Sequence[Value]) -> Value:
     """Choice that `one_hot` picks; 0 if it is 0."""
     return reduce(or_, (Mux(one, choice, 0) for one, choice in zip(one_hot, choices, strict=True)))
+
+
+def pick_at_once(one_hot: Value, choices: Sequence[Value]) -> Value:
+    """Choice that `one_hot` picks, as `pick`, each bit by one wide OR: for a `one_hot` that comes late."""
+    return Cat(
+        Cat(one & choice[bit] for one, choice in zip(one_hot, choices, strict=True)).any()
+        for bit in range(len(choices[0]))
+    )

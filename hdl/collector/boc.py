@@ -522,7 +522,8 @@ class Boc(BocEvents, wiring.Component):
         for port, (place, value) in enumerate(zip(values.places, values.values, strict=True)):
             own: Value = departure.places[port]
             if bus is not None and not port:
-                own = Mux(bus.reads[warp], bus.place, own)
+                # A collector reads for no unit while it reads for the bus, so that `own` is 0 then.
+                own = own | Mux(bus.reads[warp], bus.place, 0)
             m.d.comb += [place.eq(own), self.operands[warp][port].eq(value)]
         m.d.comb += [self.reads[warp].eq(departure.tag.any()), self.step[warp].eq(encode(departure.step))]
         if self._note_parts:

@@ -16,7 +16,7 @@ from warpbank.arch.uop import Memory as Op
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.interfaces import AlwaysInterface, ReadDoneInterface
 from warpbank.hdl.layouts import UNITS, dispatch_layout
-from warpbank.hdl.round_robin import Choice, encode, pick, soonest
+from warpbank.hdl.round_robin import Choice, encode, pick, pick_at_once, soonest
 from warpbank.hdl.typed import Record, record
 
 #: Reads that a uop's operands take at most.
@@ -178,7 +178,7 @@ def dispatch(
         m.d.comb += row.eq(pick(one.entry, [own for of_warp in places for own in of_warp]))
         slots = [row.word_select(slot, width) for slot in range(MAX_SOURCES)]
         shown.append([pick(one.step, slots[port::BOC_READS]) for port in range(BOC_READS)])
-    found, held = [], []
+    found = []
     for warp in warps:
         tag, gone = (Signal(window, name=f"{name}_{warp}") for name in ("reads", "gone"))
         step, after = Signal(STEPS, name=f"step_of_{warp}"), Signal(window, name=f"taken_next_{warp}")
@@ -193,18 +193,16 @@ def dispatch(
             after.eq(uops.taken[warp] & ~gone & ~pick(loses, at) | taken[warp]),
         ]
         wanted = [Signal(width, name=f"wanted_{warp}_{port}") for port in range(BOC_READS)]
-        m.d.comb += [place.eq(pick(reads, [own[port] for own in shown])) for port, place in enumerate(wanted)]
-        found.append(Departure(tag, step, wanted, gone, after))
-        held.append(Signal(layout.size, name=f"held_{warp}"))
         m.d.comb += [
-            held[warp].eq(
-                pick(tag, [read_at(m, rows, warp * window + place).as_value() for place in range(window)])
-            ),
-            boc.offered[warp].eq(warp * window + encode(tag)),
+            place.eq(pick_at_once(reads, [own[port] for own in shown])) for port, place in enumerate(wanted)
         ]
+        found.append(Departure(tag, step, wanted, gone, after))
+        m.d.comb += boc.offered[warp].eq(warp * window + encode(tag))
+    # A unit is shown the uop that it chose, whoever reads: it looks only where its uop is valid.
+    held = [read_at(m, rows, entry).as_value() for entry in range(len(warps) * window)]
     for unit, (one, port) in enumerate(zip(chosen, boc.dispatch, strict=True)):
         uop = record(layout, name=f"uop_for_{unit}")
-        m.d.comb += uop.eq(pick(one.warp, held))
+        m.d.comb += uop.eq(pick(one.entry, held))
         m.d.comb += [getattr(port.payload, name).eq(getattr(uop, name)) for name, _ in layout]
     for number, read in enumerate(boc.read_done):
         leaves_now = found[number // window].gone[number % window]
@@ -218,10 +216,16 @@ def _winners(m: Module, chosen: Sequence[Chosen], accepts: Sequence[Value], bloc
     wins = []
     for unit, one in enumerate(chosen):
         win = Signal(len(one.warp), name=f"wins_{unit}")
-        taken = blocked
-        for other, accept in zip(chosen[unit + 1 :], accepts[unit + 1 :], strict=True):
-            taken = taken | Mux(accept, other.warp, 0)
-        m.d.comb += win.eq(Mux(one.valid, one.warp & ~taken, 0))
+        behind = list(zip(chosen[unit + 1 :], accepts[unit + 1 :], strict=True))
+        # All those behind it are asked at once: each comes late.
+        m.d.comb += win.eq(
+            Cat(
+                one.valid
+                & here
+                & ~Cat(blocked[warp], *(accept & other.warp[warp] for other, accept in behind)).any()
+                for warp, here in enumerate(one.warp)
+            )
+        )
         wins.append(win)
     return wins
 
