@@ -164,7 +164,10 @@ def write_back(
     """
     size = len(states[0].valid)
     valid, has = Signal(name="bus_valid"), Signal(name="bus_has")
-    value = Signal.like(values[0], name="bus_value", reset_less=True)
+    # The value comes late: a register for each half of the collectors, one of which holds 0.
+    half = -(-len(states) // 2)
+    halves = [Signal.like(values[0], name=f"bus_value_{number}", reset_less=True) for number in range(2)]
+    value = Signal.like(values[0], name="bus_value")
     warps = Signal(len(states), name="bus_warps", reset_less=True)
     number = Signal(range(len(states)), name="bus_warp", reset_less=True)
     entry = Signal(size, name="bus_entry", reset_less=True)
@@ -184,6 +187,7 @@ def write_back(
     # Collectors dispatch nothing while they read for the bus: their mask stands in a register for that.
     reads, stays = Signal(len(states), name="bus_reads"), Signal(name="bus_stays")
     m.d.comb += [
+        value.eq(halves[0] | halves[1]),
         stays.eq(
             Cat(valid & at & (mask & entry).any() for at, mask in zip(warps, leaving, strict=True)).any()
         ),
@@ -194,7 +198,10 @@ def write_back(
     ]
     goes = evicted.valid & evicted.ready
     with m.If(reads.any()):
-        m.d.sync += value.eq(pick(reads, values))
+        m.d.sync += [
+            halves[0].eq(pick(reads[:half], values[:half])),
+            halves[1].eq(pick(reads[half:], values[half:]) if half < len(states) else 0),
+        ]
     m.d.sync += [has.eq(stays & ~goes), reads.eq(Mux(goes | ~stays, choice.one_hot, 0))]
     with m.If(goes | ~stays):
         m.d.sync += [
