@@ -42,8 +42,11 @@ FULL, QUICK = EFFORTS = ("full", "quick")
 CLOCK = 1.0
 #: From so many registers on, inverted ones are tried too; more than so many cells are tried a few times only.
 _REGISTERS, _CELLS = 256, 20_000
-#: More than so many cells are not tried in other orders, nor as a whole where there are several sub-units.
+#: More than so many cells are not tried in other orders.
 _HUGE = 500_000
+#: A unit of more cells in parts is not mapped as a whole. Parts are copies: `engine` has 612 000 in parts and
+#: 314 000 as a whole.
+_WHOLE = 800_000
 #: Share of the clock by which a netlist may miss it and be tried again.
 _NEAR = 0.15
 #: Times the clock from which on a large netlist is not tried again.
@@ -484,7 +487,7 @@ def _quickly(
     try:
         tried = [one(flow.PLAIN, target, flow.QUICK, in_parts=True)]
         if tried[0].in_parts:
-            if not tried[0].late or len(tried[0].net.cells) > _HUGE:
+            if not tried[0].late or len(tried[0].net.cells) > _WHOLE:
                 return tried
             tell("mapping again, all sub-units as one")
             parts, tried = tried, [one(flow.PLAIN, target, flow.QUICK)]
