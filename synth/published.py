@@ -106,6 +106,8 @@ def _power(source: str, unit: str, theirs: str) -> Iterator[Published]:
     energy = (cost(unit) or {}).get("energy")
     if energy is not None:
         for name, when in (("pj_per_cycle", ""), ("pj_per_busy_cycle", ", a value in every cycle")):
+            if name not in energy:
+                continue
             ours = energy[name] * _CLOCK + energy["leakage_mw"]
             yield Published(
                 source,

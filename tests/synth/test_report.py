@@ -54,7 +54,7 @@ def test_by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "opensta_ns": 1.8,
         "start": "a",
         "end": "b",
-        "energy": {"kernel": "nn", "pj_per_cycle": 10.0, "leakage_mw": 0.5},
+        "energy": {"kernel": "nn", "pj_per_cycle": 10.0, "pj_per_busy_cycle": 20.0, "leakage_mw": 0.5},
     }
     (tmp_path / "compressor.json").write_text(json.dumps({"results": {baselines.LIBRARY: found}}))
     monkeypatch.setattr(baselines, "FOLDER", tmp_path)
@@ -63,6 +63,8 @@ def test_by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert area[3:5] == ("9000 um2", "7111 um2")
     power = next(row for row in report.published() if row[1] == "compressor, power at 1.4 GHz")
     assert power[3] == "14.50 mW under nn"
+    busy = next(row for row in report.published() if row[1].endswith("1.4 GHz, a value in every cycle"))
+    assert busy[3] == "28.50 mW under nn"
     assert {row[4] for row in report.signoff()[1:]} == {"-10.0 %"}
     assert next(row for row in report.units() if row[0] == "`lrr`")[2] == "not recorded"
 
