@@ -25,7 +25,7 @@ from warpbank.sim.sampling import sample
 _COUNTED = 1000
 
 
-def measure(kernel: str, size: str, preset: str, scheme: str, repeat: int) -> dict[str, Any]:
+def measure(kernel: str, size: str, preset: str, scheme: str, repeat: int = 1) -> dict[str, Any]:
     """Run a kernel, so many times, whole and as a sample."""
     found = exp.find(kernel, size, None, preset, None, scheme, [], None, runner.Options().max_instructions)
     once = exp.hinted(found, runner.trace_job(found.job, exp.compile_options(found)))
