@@ -182,7 +182,7 @@ class BroadcastCompressor(Compressor):
         return m
 
     def _seen(self, active: Value, lane: Value, bus: Value) -> Value:
-        """What is compared of a lane."""
+        """Value of a lane as its neighbours see it: its own, or the bus's if it is not active."""
         return Mux(active, lane, bus)
 
 

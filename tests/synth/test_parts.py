@@ -126,7 +126,7 @@ def test_a_unit_without_large_sub_units_stays(made: tuple[Tools, dict[str, Any]]
 
 @dataclass(frozen=True)
 class _Mapped:
-    """What the choice of a netlist looks at."""
+    """Mapped netlist, as far as the choice among several looks at it."""
 
     in_parts: bool
     delay: float
@@ -152,7 +152,7 @@ class _Mapped:
 def test_a_unit_that_is_late_in_parts_is_mapped_as_one(
     delays: dict[bool, float], cells_: int, tried: list[bool]
 ) -> None:
-    """Unless it is huge. What was mapped in parts stays among the netlists to choose from."""
+    """A netlist in parts that is late, and not huge, gets one without parts beside it, to choose from."""
     net = SimpleNamespace(cells=range(cells_))
 
     def one(*_: object, in_parts: bool = False) -> _Mapped:
