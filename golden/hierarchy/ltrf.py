@@ -76,9 +76,11 @@ class Ltrf(Hierarchy):
     A result goes where its register is: into the cache if it is valid there, else into the main register
     file; while the register moves it waits, and while the engine uses its bank of the cache. Where it is is
     found in the cycle before the result is offered (`ResultStage`); a value that a collector evicts is looked
-    up from the cycle on in which it is first offered, and not taken in that one. A register that was chosen
-    to set off in the cycle of the look-up is not written: its offer has its bank for nothing. Operands come
-    from the cache only.
+    up from the cycle on in which it is first offered, and not taken in that one. Where a register was chosen
+    to set off in the cycle of the look-up its offer has its bank, and is not taken. A bank of the cache is
+    written by then: the register leaves with what was written, which is written once more where it goes, and
+    nobody reads a register of which a result is to come. One of the main register file is not written.
+    Operands come from the cache only.
 
     With `cache.write_back` `dirty`, an extension of ours, a bit per place of the cache says whether the main
     register file lacks its value: it is set with a place that is not fetched, and by every write. A register
@@ -356,19 +358,19 @@ class Ltrf(Hierarchy):
         self, warp: int, register: int, entry: int, mask: int, value: Value, metadata: Metadata
     ) -> bool:
         """Write some lanes of a register that was found in a bank of the cache; False: the bank is taken, or
-        the register has just been chosen to leave."""
+        the register has just been chosen to leave, and takes along what was written."""
         if self._cache_written >> entry & 1:
             return False
         self._cache_written |= 1 << entry
         block = self.blocks[warp]
-        if block.moving >> register & 1:
-            return False
         offset = block.offset
         assert offset is not None
-        self._dirty[offset] |= 1 << entry
         values = self._values[entry]
         values[offset] = value if mask == self._every_lane else merge(values[offset], value, mask)
         self._metadata[entry][offset] = metadata
+        if block.moving >> register & 1:
+            return False
+        self._dirty[offset] |= 1 << entry
         self._writes.emit(entry, offset, warp, register)
         return True
 

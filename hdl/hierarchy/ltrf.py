@@ -272,7 +272,9 @@ class Ltrf(LtrfEvents, Hierarchy):
         file, or on its way.
 
         A register that is chosen to set off in this cycle is on its way in the next one. Its writer has its
-        bank then, and writes nothing.
+        bank then, and is not taken: a bank of the cache is written nevertheless, and the register leaves with
+        that, since which lanes are written need not wait for this comparison; one of the main register file
+        is not.
         """
         main = self._main
         self._all, self._offers = [*self.result, *self.evicted], [*main.result, *main.evicted]
@@ -448,8 +450,8 @@ class Ltrf(LtrfEvents, Hierarchy):
         ]
         for row, dirty in enumerate(self._dirty):
             written = Cat(
-                taken & (port.addr == row)
-                for taken, port in zip(self._cache_takes, self._cache_ports, strict=True)
+                choice.any & (port.addr == row)
+                for choice, port in zip(self._cache_choices, self._cache_ports, strict=True)
             )
             mine = blocks.offset == row
             m.d.sync += dirty.eq((dirty | written | Mux(mine, given_now, 0)) & ~Mux(mine, fetched, 0))
@@ -465,8 +467,6 @@ class Ltrf(LtrfEvents, Hierarchy):
             Signal(self._entries, name="cache_engaged"),
         )
         values, masks = self._payloads()
-        self._served: list[Value] = []
-        self._cache_takes: list[Value] = []
         self._cache_choices: list[Choice] = []
         reached = Signal(self._writers, name="writers_from_first")
         m.d.comb += reached.eq(Cat(self.first <= writer for writer in range(self._writers)))
@@ -489,10 +489,6 @@ class Ltrf(LtrfEvents, Hierarchy):
             ]
             choice = soonest(m, offers, self.first, f"cache_bank_{number}", reached)
             self._cache_choices.append(choice)
-            served, takes = Signal(self._writers, name=f"served_{number}"), Signal(name=f"takes_{number}")
-            m.d.comb += [served.eq(choice.one_hot & ~self._spoiled), takes.eq(served.any())]
-            self._served.append(served)
-            self._cache_takes.append(takes)
             # Where the engine has the bank, or zeros come, no result is chosen.
             row, offset = access.transfer.offset, Signal.like(self._cleared_row, name=f"written_row_{number}")
             m.d.comb += offset.eq(pick(choice.one_hot, [place.offset for place in self._places]))
@@ -505,7 +501,9 @@ class Ltrf(LtrfEvents, Hierarchy):
                     pick(choice.one_hot, values)
                     | Mux(access.fills, access.word[: self._config.value_width], 0)
                 ),
-                port.en.eq(pick(served, masks) | (access.fills | cleared).replicate(self._config.lanes)),
+                port.en.eq(
+                    pick(choice.one_hot, masks) | (access.fills | cleared).replicate(self._config.lanes)
+                ),
             ]
             if self._probe:
                 payloads = Array(Cat(writer.payload.warp, writer.payload.register) for writer in self._all)
@@ -514,7 +512,7 @@ class Ltrf(LtrfEvents, Hierarchy):
                 emit(
                     m,
                     self.events.cache_write[number],
-                    takes,
+                    (choice.one_hot & ~self._spoiled).any(),
                     entry=number,
                     offset=offset,
                     warp=payload[:width],
@@ -529,9 +527,7 @@ class Ltrf(LtrfEvents, Hierarchy):
         if not size:
             return
         offsets, noted = Array(place.offset for place in self._places), Array(self._noted)
-        for number, (choice, takes, access) in enumerate(
-            zip(self._cache_choices, self._cache_takes, self.engine.cache, strict=True)
-        ):
+        for number, (choice, access) in enumerate(zip(self._cache_choices, self.engine.cache, strict=True)):
             memory = m.submodules[f"cache_notes_{number}"] = Memory(
                 shape=size, depth=max(2, self._config.sub_core.active_warps), init=[]
             )
@@ -543,7 +539,7 @@ class Ltrf(LtrfEvents, Hierarchy):
             arrived = Signal(size, name=f"arrived_note_{number}")
             engine_row = Mux(access.fills, access.transfer.offset, self._cleared_row)
             m.d.sync += [
-                written.eq(takes),
+                written.eq(choice.any),
                 index.eq(choice.index),
                 fills.eq(access.fills),
                 cleared.eq(self._cleared[number]),
@@ -617,14 +613,14 @@ class Ltrf(LtrfEvents, Hierarchy):
             ]
 
     def _land(self, m: Module) -> None:
-        """Results that are taken in this cycle, by the cache or by the main register file."""
-        served = Signal(self._writers)
-        m.d.comb += served.eq(reduce(or_, self._served))
+        """Results that are taken in this cycle, by the cache or by the main register file; the testbench is
+        asked for those, too, that the cache writes and does not take."""
+        cached = Signal(self._writers, name="cached")
+        m.d.comb += cached.eq(reduce(or_, (choice.one_hot for choice in self._cache_choices)))
         for number, (writer, offer) in enumerate(zip(self._all, self._offers, strict=True)):
-            taken = offer.valid & offer.ready & ~self._spoiled[number]
-            m.d.comb += writer.ready.eq(served[number] | taken)
-        for keep, result in zip(self.keep, self.result, strict=True):
-            m.d.comb += keep.valid.eq(result.valid & result.ready)
+            m.d.comb += writer.ready.eq((cached[number] | offer.valid & offer.ready) & ~self._spoiled[number])
+        for number, (keep, result) in enumerate(zip(self.keep, self.result, strict=True)):
+            m.d.comb += keep.valid.eq(result.valid & (result.ready | cached[number]))
             m.d.comb += [
                 getattr(keep, name).eq(getattr(result.payload, name))
                 for name in ("warp", "seq", "register", "mask")

@@ -252,9 +252,17 @@ class Harness(Elaboratable):
             m.d.comb += owed.pending.eq(Mux(followed, self.pending, self.owed[number]))
         taken = self.offers[0] & unit.result[0].ready
         writes = taken & self.masks[0]
+        # Written, and not taken: its register sets off with it, and what is offered until then is what was.
+        early, again = Signal(name="early"), Signal(name="again")
+        chosen = Cat(choice.one_hot[0] for choice in unit._cache_choices).any()
+        m.d.comb += [
+            early.eq(self.offers[0] & self.masks[0] & chosen & ~taken),
+            Assume(~(again & self.offers[0]) | self.masks[0] & (self.values[0] == self.newest)),
+        ]
+        m.d.sync += again.eq((again | early) & ~taken)
         m.d.sync += self.pending.eq(self.pending & ~taken | self.writes_it)
         over = self.bit(self.ended, self.warp) | self.bit(self.start, self.warp)
-        with m.If(writes):
+        with m.If(writes | early):
             m.d.sync += self.newest.eq(self.values[0])
         m.d.sync += self.defined.eq(
             ~over & self.bit(self.live, self.warp) & (self.defined & ~self.ends_it | writes)
