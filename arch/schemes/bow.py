@@ -27,7 +27,7 @@ ROWS = (
                 hdl="warpbank.hdl.collector.boc:Boc",
                 arguments={"write_through": True},
                 exported="boc_write_through",
-                size=Size("pascal", clock=0.7, quick=True),
+                size=Size("pascal", quick=True),
                 tried=_WINDOWS,
             ),
         ),
