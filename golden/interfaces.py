@@ -136,12 +136,14 @@ class Storage(ABC):
     ----------
     busy : something is in its stages; else `begin` and `step` have nothing to do.
     read_delay : cycles by which an operand comes later than its bank delivers it.
+    write_delay : cycles from taking a write to its end, if it waits for nothing.
     landing : (warp, mask) of registers that no longer hinder anybody, once this cycle's results are written;
         whoever takes note of it clears it.
     """
 
     busy: bool
     read_delay: int
+    write_delay: int
     landing: list[tuple[int, int]]
 
     @abstractmethod

@@ -199,7 +199,7 @@ class Rfc(ResultCache):
             if buffer is None or self._main.taken >> bank & 1:
                 continue
             whose = (buffer.warp, buffer.register)
-            self._main.evict(bank, buffer.row, *whose, buffer.value, whose not in self._fresh)
+            self._main.drain(bank, buffer.row, *whose, buffer.value, whose not in self._fresh)
             self._arrived.append(whose)
             self._buffers[bank] = None
 

@@ -56,6 +56,8 @@ class MainRegisterFile:
         self._slow = core.bank_latency != 100
         self._banks, self._every_lane = core.banks, config.lane_mask
         self._written = 0  # banks that take no write any more in this cycle
+        #: Banks that a cache's register came into in this cycle, and in the one before: not to be read yet.
+        self._drained = self._settling = 0
         self._arriving: list[Arrival] = []  # what was granted in the last cycle
         #: What was granted in the cycles before, as many as the storage's operands are late.
         self._pipe: deque[list[Arrival]] = deque([] for _ in range(storage.read_delay))
@@ -166,6 +168,15 @@ class MainRegisterFile:
         self.storage.write_back(bank, row, warp, register, value, compress)
         self._write_back.emit(bank, row, warp, register)
 
+    def drain(
+        self, bank: int, row: int, warp: int, register: int, value: Value, compress: bool = True
+    ) -> None:
+        """Write a register that has left a cache as `evict` does. Somebody may have asked for it already: a
+        storage whose writes end later does not read the bank in the next cycle."""
+        self.evict(bank, row, warp, register, value, compress)
+        if self.storage.write_delay:
+            self._drained |= 1 << bank
+
     def put_back(self, warp: int, register: int, value: Value) -> bool:
         """Write a value that a collector evicts, kept as it is; False: as in `write`."""
         bank, row = self._home(warp, register)
@@ -193,7 +204,7 @@ class MainRegisterFile:
         elif arbiter.pending:
             written = storage.written(self._written) if storage.busy else self._written
             self._arriving = []
-            for bank, row, collector, slot, tag in arbiter.step(written, 0, ports):
+            for bank, row, collector, slot, tag in arbiter.step(written | self._settling, 0, ports):
                 value, metadata = storage.operand(bank, row)
                 self._arriving.append((collector, slot, tag, value, metadata))
         elif arrived:
@@ -201,6 +212,7 @@ class MainRegisterFile:
         if storage.busy:
             storage.step()
         self._written = 0
+        self._settling, self._drained = self._drained, 0
         if self._pipe:
             self._pipe.append(arrived)
             arrived = self._pipe.popleft()
@@ -213,7 +225,7 @@ class MainRegisterFile:
         found: list[Arrival] = []
         if arbiter.pending:
             written = storage.written(self._written) if storage.busy else self._written
-            grants = arbiter.step(written, opening, ports)
+            grants = arbiter.step(written | self._settling, opening, ports)
             found = [
                 (collector, slot, tag, *storage.operand(bank, row))
                 for bank, row, collector, slot, tag in grants

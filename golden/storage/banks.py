@@ -29,7 +29,7 @@ class Banks(Storage):
     def __init__(self, config: SubCoreConfig, lanes: int) -> None:
         blank: Value = np.zeros(lanes, np.uint32)
         self.busy = False
-        self.read_delay = 0
+        self.read_delay = self.write_delay = 0
         self.landing = []
         self._banks = config.banks
         self._rows: list[list[Value]] = [[blank] * config.rows for _ in range(config.banks)]

@@ -21,6 +21,9 @@ from warpbank.golden.values import Value, packed
 #: decompressed.
 READ_DELAY: Final = 2
 
+#: Cycles from taking a write to its end: it is compressed first.
+WRITE_DELAY: Final = 1
+
 
 class Stored:
     """A write into a bank, between its compression and its arrays.
@@ -78,8 +81,9 @@ class Coded(Storage):
     A result is compressed before it is written, so that its register is free of hazards one cycle later; an
     operand comes `READ_DELAY` cycles later. Throughput is that of plain banks. Decompress moves follow from
     what was written up to the previous cycle: whether a value is compressed is known in the cycle after its
-    write. Until then an operand finds the note of the value before; nobody asks for one then but who reads a
-    register that was never written, in a row that may be anybody's.
+    write. Until then an operand finds the note of the value before. Nobody reads one then but who reads a
+    register that was never written, in a row that may be anybody's; where a register that is asked for may
+    just have left a cache, the main register file keeps the distance (`write_delay`).
 
     What comes from a cache has its metadata already, which says how it is kept.
 
@@ -92,7 +96,7 @@ class Coded(Storage):
 
     def __init__(self, config: SmConfig, banks: CompressedBanks, probe: Probe) -> None:
         self.busy = False
-        self.read_delay = READ_DELAY
+        self.read_delay, self.write_delay = READ_DELAY, WRITE_DELAY
         self.landing = []
         self.moves = DecompressMoves(config.sub_core.warps, config.lanes)
         self._banks, self._probe = banks, probe

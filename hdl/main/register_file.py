@@ -339,14 +339,26 @@ class MainRegisterFile(Hooked):
             m.d.comb += [bank.read.eq(read.valid), bank.read_row.eq(read.row)]
         if self._cached:
             m.d.comb += arbiter.ports.eq(self.ports)
-        m.d.comb += arbiter.written.eq(Cat(bank.written for bank in self.storage.bank))
+        written = Cat(bank.written for bank in self.storage.bank)
+        m.d.comb += arbiter.written.eq(written | self._settling(m))
         if self._timing is not None:
             m.d.comb += [
-                self._timing.written.eq(arbiter.written),
+                self._timing.written.eq(written),
                 self._timing.waiting.eq(arbiter.waiting),
                 self._timing.granted.eq(Cat(read.valid for read in arbiter.read)),
                 arbiter.opening.eq(self._timing.opening),
             ]
+
+    def _settling(self, m: Module) -> Value:
+        """Banks that a cache's register came into in the cycle before: their storage has it a cycle later.
+
+        Somebody may have asked for it already, so they are not read meanwhile.
+        """
+        if not self._cached or not self.storage.write_delay:
+            return Const(0, self._config.sub_core.banks)
+        settling = Signal(self._config.sub_core.banks)
+        m.d.sync += settling.eq(Cat(access.granted & access.write for access in self.access))
+        return settling
 
     def _blank(self, m: Module, number: int, tag: Value, slot: Value) -> Value:
         """Test whether a source of a collector's uop is nowhere."""

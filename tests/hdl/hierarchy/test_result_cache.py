@@ -22,6 +22,7 @@ from warpbank.hdl.hierarchy.result_cache import ResultCache
 from warpbank.hdl.hierarchy.rfc import Departing
 from warpbank.hdl.hierarchy.sw_rfc import SwRfc
 from warpbank.hdl.hierarchy.tags import TagRow
+from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.registry import HIERARCHIES, build_registers
 
 SCHEMES = ("rfc", "sw-rfc")
@@ -148,3 +149,11 @@ def _forgets(cache: ResultCache, m: Any, near: Any, offers: Any) -> None:
 def test_a_mutant_over_banks_that_compress_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ResultCache, "_keep_metadata", _forgets)
     assert fails(lambda seed: lockstep("rfc+gscalar", "fast", seed, cycles=200))
+
+
+def test_a_mutant_that_reads_before_the_note_is_there_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The note of what leaves the cache is there a cycle after its bank has the value, and an operand may ask
+    for both meanwhile. Under the note before it would be another value: seed 1, cycle 339."""
+    monkeypatch.setattr(MainRegisterFile, "_settling", lambda main, m: Const(0, 4))
+    with pytest.raises(AssertionError):
+        lockstep("rfc+gscalar-half", "fast", 1, cycles=345)
