@@ -42,7 +42,7 @@ class Chosen:
     ----------
     register : which.
     live : its content is wanted.
-    plain : a result of it is still to come.
+    plain : a result of it is still to come, in the cycle before it gets its place.
     """
 
     __slots__ = ("live", "plain", "register")
@@ -398,7 +398,9 @@ class Ltrf(Hierarchy):
         self._cache_written = self._engine.taken
         if self._chosen:
             self._find_places()
-        if choice is not None and not self._chosen:
+        if self._chosen:
+            self._ask_again()
+        elif choice is not None:
             self._choose(*choice)
         self._give_turn(turn, out)
         self._load()
@@ -466,6 +468,16 @@ class Ltrf(Hierarchy):
             block.coming |= mask
         self._chosen, self._chosen_row, self._chosen_out = chosen, self._pointer, self._turn_out
         self._moved = True
+
+    def _ask_again(self) -> None:
+        """Registers that stay for want of room: a collector may have taken the result that was to come. No
+        other can come meanwhile, since their warp issues nothing."""
+        block = self._owner[self._chosen_row]
+        assert block is not None
+        pending = self._main.pending(block.warp)
+        for each in self._chosen:
+            if each.plain and not pending >> each.register & 1:
+                each.plain, self._full = False, 0
 
     def _find_places(self) -> None:
         """Give the registers that come their places, or find those of the registers that leave, and queue

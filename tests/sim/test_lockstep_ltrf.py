@@ -91,3 +91,19 @@ def test_slow_banks(scheme: str, latency: int) -> None:
     config = with_overrides(preset("tiny"), [f"sub_core.bank_latency={latency}"])
     outcome = lockstep(random_trace(6, ctas=2, length=15), config, parse_scheme(scheme), PysimEngine())
     assert outcome.divergence is None, f"seed 6: {outcome.divergence.reason}"
+
+
+@pytest.mark.long
+def test_a_result_that_a_collector_takes_while_its_register_waits() -> None:
+    """A register that has been chosen to leave waits for room; a collector takes the result that was to come
+    of it, after which it is clean and need not be carried. Golden decided that once, when it was chosen."""
+    scheme = parse_scheme("ltrf+bow-wb")
+    overrides = ("cache.registers=8", "warps=3", "rows=64", "active_warps=2", "bank_latency=1600")
+    config = scheme.machine(
+        with_overrides(
+            preset("tiny"), [CORE + override for override in (*overrides, "cache.write_back=dirty")]
+        )
+    )
+    trace = random_for(scheme, config, 190, ctas=1, warps=3, length=12)
+    outcome = lockstep(trace, config, scheme, PysimEngine())
+    assert outcome.divergence is None, f"seed 190: {outcome.divergence.reason}"
