@@ -390,6 +390,10 @@ class Collector(ABC):
     def start(self, warp: int) -> None:
         """Take note that a new warp starts in this slot."""
 
+    def launch(self) -> None:
+        """A launch begins, and all warps of the one before have ended. Whoever evicts values drops them,
+        since their rows may be somebody else's from now on."""
+
     @abstractmethod
     def edge(self) -> int:
         """End the cycle at the clock edge. Returns the number of uops in collection from the next cycle

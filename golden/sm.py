@@ -264,9 +264,7 @@ class Sm:
         while self.ctas.next_launch():
             if not self.ctas.exhausted:
                 for core in self.cores:
-                    core.registers.launch(self.ctas.registers, self.ctas.exempt, self.ctas.slots)
-                    if core.registers.busy:
-                        core.wake_at(cycle)
+                    core.launch(cycle, self.ctas.registers, self.ctas.exempt, self.ctas.slots)
                 return True
         return False
 

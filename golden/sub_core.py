@@ -114,6 +114,13 @@ class SubCore:
         self._ready_pending = 0  # warps that are ready but not active, where nothing issues
         self._accounted = 0  # first cycle whose scheduler reason is not yet counted
 
+    def launch(self, cycle: int, registers: int, exempt: int, slots: int) -> None:
+        """A launch begins in this cycle (see `Mapping.launch`)."""
+        self.registers.launch(registers, exempt, slots)
+        self.collectors.launch()
+        if self.registers.busy or self.collectors.busy:
+            self.wake_at(cycle)
+
     def start(self, warp: int, rows: int, stream: WarpStream) -> None:
         """Start a warp, with `rows` rows of every bank, in this slot; it can be filled from the next cycle
         on."""

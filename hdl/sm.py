@@ -160,8 +160,7 @@ class Sm(wiring.Component):
             m.d.comb += [
                 getattr(core.start, name).eq(getattr(given, name)) for name in given.signature.members
             ]
-            for launch in optional(core, "launch"):
-                m.d.comb += launch.eq(self.launch.valid & self.launch.ready)
+            m.d.comb += core.launch.eq(self.launch.valid & self.launch.ready)
             m.d.comb += [
                 getattr(arrival, name).eq(getattr(core.arrival, name)) for name in arrival.signature.members
             ]

@@ -21,7 +21,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Array, Cat, Module, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
 
 from warpbank.arch.parameters import SmConfig
@@ -151,10 +151,13 @@ class SubCore(wiring.Component):
         wiring.connect(m, wiring.flipped(self.start), status.start)
         wiring.connect(m, wiring.flipped(self.start), registers.start)
         wiring.connect(m, wiring.flipped(self.arrival), status.arrival)
-        for start in (self.buffers.start, self.scheduler.start, in_flight.start, self.collectors.start):
+        for start in (self.buffers.start, self.scheduler.start, in_flight.start):
             m.d.comb += start.eq(self.start.warps)
+        # What collectors still evict has no row of its own any more once a launch begins.
+        drops = self.launch if registers.collection.evicts else Const(0, 1)
         m.d.comb += [
-            *(registers.launch.eq(launch) for launch in optional(self, "launch")),
+            self.collectors.start.eq(self.start.warps | drops.replicate(self.config.sub_core.warps)),
+            registers.launch.eq(self.launch),
             status.release.eq(self.release),
             in_flight.live.eq(status.live),
             self.drain.eq(in_flight.drain),

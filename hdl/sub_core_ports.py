@@ -38,8 +38,8 @@ class SubCorePorts(wiring.Signature):
     Members
     -------
     start : In(Start). Warps start.
-    launch : In(1), if the machine takes release flags. A launch begins, to which `start.registers`,
-        `start.exempt` and `start.slots` belong.
+    launch : In(1). A launch begins, to which `start.registers`, `start.exempt` and `start.slots` belong, if
+        the machine takes release flags.
     release : In(warps). Warps whose barrier is open; may depend on `arrival` of the same cycle.
     arrival : Out(Arrival). A uop issues that arrives at a barrier or ends its warp.
     drain : Out(warps). Warps whose last uop retires in this cycle.
@@ -69,7 +69,7 @@ class SubCorePorts(wiring.Signature):
         super().__init__(
             {
                 "start": In(Start(config)),
-                **({"launch": In(1)} if config.takes_flags else {}),
+                "launch": In(1),
                 "release": In(core.warps),
                 "arrival": Out(Arrival(config)),
                 "drain": Out(core.warps),

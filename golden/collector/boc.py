@@ -194,6 +194,12 @@ class Boc(Collector):
     def adapt(self, sthld: int) -> None:
         """Ignore the waiting time: no warp waits while a collector is free."""
 
+    def launch(self) -> None:
+        """Drop every value, since a launch begins: what would leave has no row of its own any more."""
+        if not self.write_through:
+            for warp in range(self._warps):
+                self.start(warp)
+
     def start(self, warp: int) -> None:
         """Drop the values of the slot's last warp, since a new warp starts."""
         self.windows[warp].clear()

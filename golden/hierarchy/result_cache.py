@@ -76,11 +76,11 @@ class ResultCache(Hierarchy):
 
     def launch(self, registers: int, exempt: int, slots: int) -> None:
         """A launch begins."""
-        if self._mapping.launch(registers, exempt, slots):
-            self._forget()
+        self._mapping.launch(registers, exempt, slots)
+        self._forget()
 
     def _forget(self) -> None:
-        """Forget what has left the cache, of warps that have ended: it has no home any more."""
+        """Forget what has left the cache, of warps that have ended: its row may be somebody else's."""
 
     def start(self, warp: int, rows: int) -> None:
         """Start a warp of a launch whose warps have `rows` rows of every bank each."""

@@ -37,11 +37,8 @@ class Direct(Mapping):
         return False
 
     def start(self, warp: int, rows: int) -> None:
-        """Start a warp of a launch whose warps have `rows` rows of every bank each.
-
-        They hold for all warp slots: what a collector still evicts for a warp of the launch before goes to
-        the rows of its slot, and to no other warp's.
-        """
+        """Start a warp of a launch whose warps have `rows` rows of every bank each. They hold for all warp
+        slots."""
         self._rows = rows
 
     def end(self, warp: int) -> None:

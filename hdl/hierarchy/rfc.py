@@ -109,9 +109,9 @@ class Rfc(ResultCache):
         return m
 
     def _build(self, buffer: Departing) -> Elaboratable:
-        """Buffer of a bank. A launch forgets what is still in it, of warps that have ended: physical
-        registers that can be released are free then."""
-        return ResetInserter(self.launch)(buffer) if self._main.mapping.released else buffer
+        """Buffer of a bank. A launch forgets what is still in it, of warps that have ended: its row may be
+        somebody else's then."""
+        return ResetInserter(self.launch)(buffer)
 
     # --- Operands.
 
