@@ -237,9 +237,11 @@ class Hierarchy(ABC):
     landing : (warp, mask) of registers that no longer hinder anybody, once this cycle's results are written;
         whoever takes note of it clears it.
     looks_ahead : the place of a result is found (`find`) in the cycle before it is offered (`write`).
+    strands : the compiler says what the cache holds, so that a warp keeps its row until its strand ends.
     """
 
     looks_ahead: bool = False
+    strands: bool = False
     may_issue: int
     landing: list[tuple[int, int]]
 

@@ -91,6 +91,7 @@ class SubCore(wiring.Component):
         self.status = Status(config, probe)
         self.in_flight = InFlight(config)
         self.scheduler = build_scheduler(config, scheme, probe)
+        self._strands = scheme.units.hierarchy.compiled
         self.registers = build_registers(config, scheme, probe)
         self.collectors = build_collectors(config, scheme, self.registers, probe)
         collection = self.registers.collection
@@ -194,10 +195,12 @@ class SubCore(wiring.Component):
         """Masks of the warps that scheduler and registers let issue, and of those that come and go."""
         scheduler, registers, status = self.scheduler, self.registers, self.status
         enters = self._waits & self.scoreboard.quiet & ~status.away
+        # In a strand a warp keeps its row: it does not leave because a physical register is not there.
+        lacks = Const(0, 1) if self._strands else registers.lacking & (status.ready | enters)
         m.d.comb += [entry.may.eq(enters & status.active) for entry in optional(self.buffers, "entry")]
         m.d.comb += [
             scheduler.ready.eq(status.ready),
-            scheduler.away.eq(status.away | registers.lacking & (status.ready | enters)),
+            scheduler.away.eq(status.away | lacks),
             scheduler.over.eq(status.over),
             scheduler.may_activate.eq(registers.may_activate),
             status.active.eq(

@@ -11,6 +11,11 @@ from warpbank.golden.interfaces import Hierarchy
 from warpbank.golden.probe import Probe
 
 
+def _away(status: Status, lacking: int, registers: Hierarchy) -> int:
+    """Mask of the warps that have nothing to do."""
+    return status.away if registers.strands else status.away | (status.ready | status.enters) & lacking
+
+
 class TwoLevel(Scheduler):
     """Two-level scheduler: picks among the active warps by loose round robin, and replaces active warps that
     wait. LTRF, section 3.2; Malekeh, section II.
@@ -49,13 +54,13 @@ class TwoLevel(Scheduler):
 
     def activate(self, status: Status, lacking: int, registers: Hierarchy) -> tuple[int, int]:
         """Warps that cannot issue for long become pending, those that lack only physical registers among
-        them."""
-        away = status.away | (status.ready | status.enters) & lacking
+        them, unless they would lose their row in the middle of a strand."""
+        away = _away(status, lacking, registers)
         return self.edge(away, registers.may_activate, ~status.live)
 
     def activates(self, status: Status, lacking: int, registers: Hierarchy) -> bool:
         """Whether `activate` would change anything."""
-        away = status.away | (status.ready | status.enters) & lacking
+        away = _away(status, lacking, registers)
         return self.moves(away, registers.may_activate, ~status.live)
 
     def moves(self, away: int, may_activate: int = -1, over: int = 0) -> bool:

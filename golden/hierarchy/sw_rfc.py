@@ -25,6 +25,8 @@ class SwRfc(ResultCache):
     it was another register.
     """
 
+    strands = True
+
     def __init__(
         self, config: SmConfig, main: MainRegisterFile, quiet: Callable[[int], bool], probe: Probe
     ) -> None:

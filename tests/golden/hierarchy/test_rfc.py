@@ -77,6 +77,17 @@ def test_values_that_outlive_their_strand(kernel: str, scheme: str) -> None:
     assert _run(kernel, _machine("turing"), scheme).operand_mismatches == 0
 
 
+def test_a_warp_keeps_its_row_where_physical_registers_are_few() -> None:
+    """One that lacked some lost its row in the middle of a strand, and read another warp's values."""
+    assert _run("vectoradd", _machine("tiny", "rows=16"), "sw-rfc+renaming").operand_mismatches == 0
+
+
+def test_a_mutant_that_gives_rows_away_within_strands_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SwRfc, "strands", False)
+    with pytest.raises(OperandMismatch):
+        _run("vectoradd", _machine("tiny", "rows=16"), "sw-rfc+renaming")
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("kernel", workloads.names())
 @pytest.mark.parametrize("scheme", [scheme for scheme in LEGAL if "sw-rfc" in scheme])
