@@ -14,7 +14,7 @@ class Barriers:
     have arrived.
 
     A barrier expects the number of warps its arrivals name, or all warps of the CTA that have not yet issued
-    their last uop.
+    their last uop. Arrivals count within their CTA: with its last uop they are forgotten.
 
     Parameters
     ----------
@@ -85,4 +85,13 @@ class Barriers:
             self._probe.emit("barrier_open", cta, barrier)
             for sub_core, warp in self._waiting.pop(key, ()):
                 self._release(sub_core, warp)
+        for cta in self._changed:
+            if not self._live[cta]:
+                self._forget(cta)
         self._changed.clear()
+
+    def _forget(self, cta: int) -> None:
+        """Forget the arrivals that no barrier has opened for: the CTA has ended, and its slot is another
+        one's."""
+        for key in [key for key in self._arrived if key[0] == cta]:
+            del self._arrived[key], self._expected[key]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -123,6 +125,7 @@ class Barriers(wiring.Component):
             m.d.sync += plane.eq(plane_now)
             numbers.append(plane_now)
 
+        self._ended: list[Signal] = []  # by sub-core: the CTA of the warp that issues has ended
         released: Value = self._whole(m, live_now, waiting_now & whole_now, numbers)
         released = released | self._named(m, waiting_now & ~whole_now, numbers)
         m.d.comb += free.eq(released)
@@ -147,7 +150,9 @@ class Barriers(wiring.Component):
             for place, plane in enumerate(numbers):
                 m.d.comb += number[place].eq((left & plane).any())
                 agree = agree & ~(number[place] & (left & ~plane).any())
-            m.d.comb += opens.eq(busy[core] & (left != 0) & agree)
+            ended = Signal(name=f"ended_{core}")
+            self._ended.append(ended)
+            m.d.comb += [opens.eq(busy[core] & (left != 0) & agree), ended.eq(arrival.last & (left == 0))]
             released = released | Mux(opens, left, 0)
             if hasattr(self, "events"):
                 emit(m, self.events.barrier_open[core], opens, cta=self.ctas[core], barrier=number)
@@ -161,6 +166,9 @@ class Barriers(wiring.Component):
             shape=width, depth=max(2, config.cta.max_ctas << barrier_width), init=[]
         )
         m.submodules.counts = counts
+        #: By CTA slot, barriers that somebody has arrived at; what the others count is of a CTA before.
+        used = [Signal(1 << barrier_width, name=f"used_{slot}") for slot in range(config.cta.max_ctas)]
+        reached: list[tuple[Value, Value]] = []  # by sub-core: whether, and which barrier
         released: Value = Const(0)
         there = Signal(config.warps, name="there_named")
         m.d.comb += there.eq(waiting)
@@ -183,13 +191,16 @@ class Barriers(wiring.Component):
                 with m.If(same[other]):
                     m.d.comb += expected.eq(arrival.barrier_warps)
             leads, opens = Signal(name=f"leads_{core}"), Signal(name=f"opens_named_{core}")
+            number = key[:barrier_width]
+            counts_on = Array(used)[self.ctas[core]].bit_select(number, 1)
             total = Signal(width + 1, name=f"total_{core}")
             m.d.comb += [
                 leads.eq(counted[core] & ~same[:core].any()),
-                total.eq(read_at(m, counts, key) + sum(same)),
+                total.eq(Mux(counts_on, read_at(m, counts, key), 0) + sum(same)),
                 opens.eq(leads & (total >= expected)),
             ]
             write_at(m, counts, key, Mux(opens, 0, total), leads)
+            reached.append((leads, 1 << number))
             here: Value = self.members[core] & there
             for place, plane in enumerate(numbers):
                 here = here & Mux(self.arrivals[core].barrier[place], plane, ~plane)
@@ -202,4 +213,9 @@ class Barriers(wiring.Component):
                     cta=self.ctas[core],
                     barrier=self.arrivals[core].barrier[:barrier_width],
                 )
+        for slot, mask in enumerate(used):
+            mine = [cta == slot for cta in self.ctas]
+            now = (Mux(leads & own, bit, 0) for own, (leads, bit) in zip(mine, reached, strict=True))
+            ended = Cat(own & over for own, over in zip(mine, self._ended, strict=True)).any()
+            m.d.sync += mask.eq(Mux(ended, 0, mask | reduce(or_, now)))
         return released

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from amaranth.hdl import Const
 from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -57,8 +58,8 @@ class Warps:
         arrive = self.rng.random() < 0.9
         barrier = self.rng.randrange(self.config.cta.barriers)
         named = barrier % 2  # a number of warps, or all
-        wait = arrive and not (named and self.rng.random() < 0.3)
-        last = not arrive or (not wait and self.rng.random() < 0.1)
+        wait = arrive and not (named and self.rng.random() < 0.5)
+        last = not arrive or (not wait and self.rng.random() < 0.3)
         if wait:
             self.waiting.add((core, warp))
         if last:
@@ -174,7 +175,16 @@ def test_random_arrivals(config: SmConfig, seed: int) -> None:
     assert compare(config, seed, 150) == ""
 
 
+class Outliving(Barriers):
+    """Arrivals count on when their CTA has ended."""
+
+    def _named(self, m: Any, waiting: Any, numbers: Any) -> Any:
+        self._ended = [Const(0, 1) for _ in self._ended]
+        return super()._named(m, waiting, numbers)
+
+
 MUTANTS = {
+    "arrivals outlive their CTA": lambda config: Outliving(config, probe=True),
     "warp 0 is not expected": lambda config: wrapped(
         Barriers(config, probe=True), start=lambda value, _: value & ~1
     ),
@@ -189,8 +199,31 @@ MUTANTS = {
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutants_are_noticed(name: str) -> None:
-    config = with_overrides(preset("tiny"), ["sub_cores=2"])
-    assert any(compare(config, seed, 200, MUTANTS[name](config)) for seed in range(3))
+    small = ("sub_cores=1", "sub_core.warps=2", "cta.max_ctas=2", "cta.barriers=2")
+    configs = [with_overrides(preset("tiny"), overrides) for overrides in (["sub_cores=2"], small)]
+    assert any(compare(config, seed, 200, MUTANTS[name](config)) for config in configs for seed in range(3))
+
+
+def test_arrivals_end_with_their_cta() -> None:
+    """One that nobody waited for, as a loop of producers and consumers leaves it, is not the next CTA's."""
+    released: list[int] = []
+    barriers = GoldenBarriers(4, Probe(-1, None), lambda core, warp: released.append(warp))
+
+    def arrive(warp: int, wait: bool) -> None:
+        uop: Any = SimpleNamespace(sub_core=0, warp=warp, pc=0, wait=wait, barrier=1, barrier_warps=2)
+        barriers.arrive(0, uop)
+
+    barriers.start(0, 1)
+    arrive(0, wait=False)
+    barriers.exit(0)
+    barriers.step()
+    barriers.start(0, 2)
+    arrive(0, wait=True)
+    barriers.step()
+    assert released == []
+    arrive(1, wait=True)
+    barriers.step()
+    assert released == [0, 1]
 
 
 def test_configuration_is_asked_for() -> None:
