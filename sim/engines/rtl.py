@@ -15,7 +15,7 @@ from warpbank.golden.check import OperandMismatch
 from warpbank.golden.cta_dispatch import CtaDispatch
 from warpbank.golden.result import Result
 from warpbank.program.errors import ExecutionError
-from warpbank.program.trace.schema import FLAG_ARRIVE, Trace
+from warpbank.program.trace.schema import FLAG_ARRIVE, FLAG_WAIT, Trace
 from warpbank.sim.engines.base import EngineError, OnBuild, Progress, Waves, check_trace
 from warpbank.sim.events import Batch, BatchSink
 
@@ -136,7 +136,8 @@ def check_fits(trace: Trace, config: SmConfig) -> None:
     dispatch = CtaDispatch(config, trace)
     while dispatch.next_launch():
         pass
-    arrivals = trace.dynamic[(trace.dynamic["flags"] & FLAG_ARRIVE) != 0]
+    rows = np.flatnonzero(trace.dynamic["flags"] & FLAG_ARRIVE)
+    arrivals = trace.dynamic[rows]
     if not len(arrivals):
         return
     beyond = arrivals[arrivals["barrier"] >= config.cta.barriers]
@@ -150,6 +151,34 @@ def check_fits(trace: Trace, config: SmConfig) -> None:
         raise EngineError(
             f"a barrier of the trace expects {crowd} warps, and the machine has {config.warps} warp slots"
         )
+    _check_kinds(trace, rows, arrivals)
+
+
+def _check_kinds(trace: Trace, rows: np.ndarray, arrivals: np.ndarray) -> None:
+    """Check that the RTL's barriers serve the arrivals, which are those rows of the trace: EngineError."""
+    whole = arrivals["barrier_warps"] == 0
+    passing = arrivals[whole & ((arrivals["flags"] & FLAG_WAIT) == 0)]
+    if len(passing):
+        raise EngineError(
+            f"pc {int(passing[0]['pc'])} arrives at barrier {int(passing[0]['barrier'])} without waiting and "
+            "names no number of warps: the RTL does not count such arrivals; the golden engine does."
+        )
+    order = np.argsort(trace.warps["first"], kind="stable")
+    owner = trace.warps[order[np.searchsorted(trace.warps["first"][order], rows, side="right") - 1]]
+    key = np.stack([owner["launch"], owner["cta"], arrivals["barrier"]], axis=1).astype(np.int64)
+    for number in np.unique(arrivals["barrier"]):
+        here = arrivals["barrier"] == number
+        if whole[here].all() or not whole[here].any():
+            continue
+        both = {tuple(each) for each in key[here & whole]} & {tuple(each) for each in key[here & ~whole]}
+        if both:
+            mine = (key == min(both)).all(axis=1)
+            first, second = (int(arrivals[mine & kind][0]["pc"]) for kind in (whole, ~whole))
+            raise EngineError(
+                f"barrier {int(number)} of launch {int(min(both)[0])} is one of all warps of a CTA at pc "
+                f"{first}, and one of a number of warps at pc {second}: the RTL serves one kind of arrival "
+                "at a barrier; the golden engine serves both."
+            )
 
 
 def mismatch(

@@ -128,6 +128,15 @@ def test_what_does_not_fit_fails_before_the_build(rtl: RtlEngine, monkeypatch: p
         rtl.run(TraceBuilder().launch([[alu(1)]] * (TINY.warps + 1)).build(), TINY, BASELINE)
     with pytest.raises(ExecutionError, match="barrier 16"):
         rtl.run(TraceBuilder().launch([[barrier(16)]]).build(), TINY, BASELINE)
+    passing = TraceBuilder().launch([[barrier(0, wait=False), alu(1)], [barrier(0)]]).build()
+    with pytest.raises(EngineError, match=r"pc 0 arrives at barrier 0 without waiting and names no number"):
+        rtl.run(passing, TINY, BASELINE)
+    both = [[barrier(1), barrier(2)], [barrier(1), barrier(2, warps=2)]]
+    with pytest.raises(
+        EngineError,
+        match=r"barrier 2 of launch 1 is one of all warps of a CTA at pc \d+, and one of a number",
+    ):
+        rtl.run(TraceBuilder().launch([[barrier(2)]]).launch(both).build(), TINY, BASELINE)
 
 
 def test_a_scheme_without_rtl() -> None:
