@@ -114,7 +114,7 @@ class Scheme:
 
         Raises
         ------
-        SchemeError : the machine's scheduler or bank latency does not fit the scheme.
+        SchemeError : the machine's scheduler, bank latency or lanes do not fit the scheme.
         """
         core, units = config.sub_core, self.units
         policy = core.front_end.scheduler
@@ -126,6 +126,12 @@ class Scheme:
         if units.storage.single_cycle and core.bank_latency != 100:
             raise SchemeError(
                 f"Scheme {self.name} is built for banks of one cycle: leave sub_core.bank_latency at 100."
+            )
+        parts = units.storage.arguments.get("parts", 1)
+        if config.lanes % parts:
+            raise SchemeError(
+                f"Scheme {self.name} compresses {parts} equal parts of a register, and a warp has "
+                f"{config.lanes} lanes: set lanes to a multiple of {parts}."
             )
         if units.mapping.renames and not config.takes_flags:
             core = replace(core, mapping=replace(core.mapping, release_flags="on"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.errors import SchemeError
 from warpbank.arch.schemes import Row, Scheme, parse_scheme, register_scheme, registry
 
 
@@ -70,3 +72,10 @@ def test_bad_names(name: str) -> None:
 def test_taken_name() -> None:
     with pytest.raises(ValueError, match="registered already"):
         register_scheme(Row("baseline", ""))
+
+
+def test_lanes_that_cannot_be_halved() -> None:
+    scheme = parse_scheme("gscalar-half")
+    with pytest.raises(SchemeError, match=r"2 equal parts of a register, and a warp has 3 lanes: set"):
+        scheme.machine(with_overrides(preset("tiny"), ["lanes=3"]))
+    assert scheme.machine(with_overrides(preset("tiny"), ["lanes=6"])).lanes == 6
