@@ -154,7 +154,7 @@ class SubCore(wiring.Component):
         wiring.connect(m, wiring.flipped(self.arrival), status.arrival)
         for start in (self.buffers.start, self.scheduler.start, in_flight.start):
             m.d.comb += start.eq(self.start.warps)
-        # What collectors still evict has no row of its own any more once a launch begins.
+        # Values in the collectors lose their rows when a launch begins: whoever would evict them drops them.
         drops = self.launch if registers.collection.evicts else Const(0, 1)
         m.d.comb += [
             self.collectors.start.eq(self.start.warps | drops.replicate(self.config.sub_core.warps)),
