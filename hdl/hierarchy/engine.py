@@ -46,9 +46,9 @@ class CacheAccess(wiring.Signature):
     Members
     -------
     next : Out(1). There is one in the next cycle.
-    reads, fills : Out(1). The bank reads the register of `transfer`; or takes `word`.
+    reads, fills : Out(1). The bank reads the register of `transfer`; or is given a value for it.
     transfer : Out(transfer_layout). From registers, as `reads`, `fills` and `word`.
-    word : Out. Value and note.
+    word : Out. Value and note of what it is given: in the cycle behind `fills`.
     data : In. What was read in the cycle before: value and note.
     """
 
@@ -87,7 +87,8 @@ class BankAccess(wiring.Signature):
     word : Out. What is written: value and note; it stays for the cycle behind that.
     granted : In(1). The bank is the engine's in this cycle, for `cycles` cycles.
     cycles : In.
-    data : In. What was read: value and note.
+    data : In. What was read, value and note: two cycles behind `granted`, and until it is granted for the next
+        read.
     """
 
     def __init__(self, config: SmConfig, noted: int) -> None:

@@ -58,7 +58,7 @@ class Link(wiring.Component):
     bank_transfer : Out(transfer_layout).
     access : In(1). The bank is given to it in this cycle, for `cycles` cycles.
     cycles : In.
-    data : In. What the bank has read, with its note: while a register that comes is offered.
+    data : In. What the bank has read, with its note: in the cycle behind `starts`, as its first beat crosses.
     carried : Out. What the bank is to write, with its note: with `writes`, and in the cycle behind it.
     beats : Out(1). A beat crosses: `sent` of a register that comes, `got` of one that leaves.
     sent : Out(beat). got : In(beat).
@@ -215,17 +215,22 @@ class Link(wiring.Component):
         void = self._crossing_void = Signal(name="crossing_void")
         beat = len(self.sent)
         word = Signal(beat * crossing, name="word", reset_less=True)
+        first, read = Signal(name="first"), Signal(beat * crossing, name="read")
         self._busy, self._left, self._word = busy, left, word
         self._offer(m, ~busy | ~transfer.out & (left == 1))
         m.d.comb += [
             self.beats.eq((left != 0) & (left <= crossing)),
-            self.sent.eq(word[:beat]),
+            first.eq(~transfer.out & (left == crossing)),
+            read.eq(self.data),
+            self.sent.eq(Mux(first, read[:beat], word[:beat])),
             self.carried.eq(word[: self._width]),
             self.crossing.eq(transfer),
         ]
         with m.If(left != 0):
             m.d.sync += left.eq(left - 1)
-        with m.If(self.beats):
+        with m.If(first):
+            m.d.sync += word.eq(read >> beat)
+        with m.Elif(self.beats):
             m.d.sync += word.eq(Cat(word[beat:], self.got))
         with m.If(self.starts):
             m.d.sync += [
@@ -234,8 +239,6 @@ class Link(wiring.Component):
                 transfer.eq(self.offered),
                 void.eq(self.offered.out & (self._void[0] | self.forget)),
             ]
-            with m.If(~self.offered.out):
-                m.d.sync += word.eq(self.data)
         with m.Else():
             with m.If(self._stored | busy & ~transfer.out & (left == 1)):
                 m.d.sync += busy.eq(0)

@@ -141,6 +141,7 @@ class Ltrf(LtrfEvents, Hierarchy):
         rows = config.sub_core.active_warps if self._tracks else 0
         self._dirty = [Signal(self._entries, name=f"dirty_{row}", reset_less=True) for row in range(rows)]
         self._set_off(m)
+        self._hold_values(m)
         self._write_cache(m)
         if self._tracks:
             self._keep_dirty(m)
@@ -449,10 +450,7 @@ class Ltrf(LtrfEvents, Hierarchy):
             fetched.eq(reduce(or_, (Mux(comes & goes, place, 0) for comes, goes, place in given))),
         ]
         for row, dirty in enumerate(self._dirty):
-            written = Cat(
-                choice.any & (port.addr == row)
-                for choice, port in zip(self._cache_choices, self._cache_ports, strict=True)
-            )
+            written = Cat(choice.any & (at == row) for choice, at in self._chosen)
             mine = blocks.offset == row
             m.d.sync += dirty.eq((dirty | written | Mux(mine, given_now, 0)) & ~Mux(mine, fetched, 0))
 
@@ -460,14 +458,29 @@ class Ltrf(LtrfEvents, Hierarchy):
         """Whether a register that sets off has content in the main register file, or shall have."""
         return self._main.moved[number].content
 
+    def _hold_values(self, m: Module) -> None:
+        """Values of what the writers offer, and the lanes they write, in the next cycle."""
+        self._values: list[Value] = []
+        self._masks: list[Value] = []
+        for number, (writer, value, mask) in enumerate(zip(self._all, *self._payloads(), strict=True)):
+            held_value, held_mask = (
+                Signal(len(each), name=f"held_{name}_{number}", reset_less=True)
+                for name, each in (("value", value), ("mask", mask))
+            )
+            with m.If(writer.valid):
+                m.d.sync += [held_value.eq(value), held_mask.eq(mask)]
+            self._values.append(held_value)
+            self._masks.append(held_mask)
+
     def _write_cache(self, m: Module) -> None:
-        """Each bank of the cache takes what the engine has for it, or zeros, or else one result."""
+        """Each bank of the cache takes what the engine has for it, or zeros, or else one result: it is given
+        out in a cycle, and written in the next."""
         self._written, self._engaged = (
             Signal(self._entries, name="cache_written"),
             Signal(self._entries, name="cache_engaged"),
         )
-        values, masks = self._payloads()
-        self._cache_choices: list[Choice] = []
+        #: Result that each bank takes, and its row.
+        self._chosen: list[tuple[Choice, Signal]] = []
         reached = Signal(self._writers, name="writers_from_first")
         m.d.comb += reached.eq(Cat(self.first <= writer for writer in range(self._writers)))
         self._cache_ports: list[WritePort[int, Value]] = []
@@ -488,23 +501,13 @@ class Ltrf(LtrfEvents, Hierarchy):
                 ),
             ]
             choice = soonest(m, offers, self.first, f"cache_bank_{number}", reached)
-            self._cache_choices.append(choice)
-            # Where the engine has the bank, or zeros come, no result is chosen.
-            row, offset = access.transfer.offset, Signal.like(self._cleared_row, name=f"written_row_{number}")
-            m.d.comb += offset.eq(pick(choice.one_hot, [place.offset for place in self._places]))
-            port = cache.write_port(granularity=32)
-            self._cache_ports.append(port)
+            offset = Signal.like(self._cleared_row, name=f"written_row_{number}")
             m.d.comb += [
                 self._written[number].eq(offers.any()),
-                port.addr.eq(offset | Mux(access.fills, row, 0) | Mux(cleared, self._cleared_row, 0)),
-                port.data.eq(
-                    pick(choice.one_hot, values)
-                    | Mux(access.fills, access.word[: self._config.value_width], 0)
-                ),
-                port.en.eq(
-                    pick(choice.one_hot, masks) | (access.fills | cleared).replicate(self._config.lanes)
-                ),
+                offset.eq(pick(choice.one_hot, [place.offset for place in self._places])),
             ]
+            self._chosen.append((choice, offset))
+            self._write_bank(m, number, cache)
             if self._probe:
                 payloads = Array(Cat(writer.payload.warp, writer.payload.register) for writer in self._all)
                 payload: Any = payloads[choice.index]  # the stubs know no slices of a choice
@@ -519,6 +522,37 @@ class Ltrf(LtrfEvents, Hierarchy):
                     register=payload[width:],
                 )
 
+    def _write_bank(self, m: Module, number: int, cache: Numbers) -> None:
+        """Write a bank of the cache with what it was given in the cycle before.
+
+        Which writer's, from a register, is what all lanes hang on. A place is read two cycles after its
+        result was taken at the earliest.
+        """
+        access, cleared, (choice, offset) = (
+            self.engine.cache[number],
+            self._cleared[number],
+            self._chosen[number],
+        )
+        writer = Signal(self._writers, name=f"taken_writer_{number}")
+        row = Signal.like(offset, name=f"taken_row_{number}", reset_less=True)
+        fills, whole = Signal(name=f"was_filled_{number}"), Signal(name=f"whole_{number}")
+        # Where the engine has the bank, or zeros come, no result is chosen.
+        at = offset | Mux(access.fills, access.transfer.offset, 0) | Mux(cleared, self._cleared_row, 0)
+        m.d.sync += [
+            writer.eq(choice.one_hot),
+            row.eq(at),
+            fills.eq(access.fills),
+            whole.eq(access.fills | cleared),
+        ]
+        port = cache.write_port(granularity=32)
+        self._cache_ports.append(port)
+        word = Mux(fills, access.word[: self._config.value_width], 0)
+        m.d.comb += [
+            port.addr.eq(row),
+            port.data.eq(pick(writer, self._values) | word),
+            port.en.eq(pick(writer, self._masks) | whole.replicate(self._config.lanes)),
+        ]
+
     def _keep_metadata(self, m: Module) -> None:
         """A bank's metadata follow a cycle after its value: of a result, of the register that arrived, of
         zeros."""
@@ -526,8 +560,9 @@ class Ltrf(LtrfEvents, Hierarchy):
         size, main = self._metadata.size, self._main
         if not size:
             return
+        width = self._config.value_width
         offsets, noted = Array(place.offset for place in self._places), Array(self._noted)
-        for number, (choice, access) in enumerate(zip(self._cache_choices, self.engine.cache, strict=True)):
+        for number, ((choice, _), access) in enumerate(zip(self._chosen, self.engine.cache, strict=True)):
             memory = m.submodules[f"cache_notes_{number}"] = Memory(
                 shape=size, depth=max(2, self._config.sub_core.active_warps), init=[]
             )
@@ -536,7 +571,6 @@ class Ltrf(LtrfEvents, Hierarchy):
             )
             index = Signal.like(choice.index, name=f"noted_writer_{number}")
             offset = Signal.like(access.transfer.offset, name=f"noted_row_{number}")
-            arrived = Signal(size, name=f"arrived_note_{number}")
             engine_row = Mux(access.fills, access.transfer.offset, self._cleared_row)
             m.d.sync += [
                 written.eq(choice.any),
@@ -544,16 +578,14 @@ class Ltrf(LtrfEvents, Hierarchy):
                 fills.eq(access.fills),
                 cleared.eq(self._cleared[number]),
                 offset.eq(Mux(access.fills | self._cleared[number], engine_row, offsets[choice.index])),
-                arrived.eq(access.word[self._config.value_width :]),
             ]
             port = memory.write_port()
             m.d.comb += [
                 port.en.eq(written | fills | cleared),
                 port.addr.eq(offset),
-                port.data.eq(Mux(fills, arrived, Mux(cleared, main.storage.zeros, noted[index]))),
+                port.data.eq(Mux(fills, access.word[width:], Mux(cleared, main.storage.zeros, noted[index]))),
             ]
             self._notes.append((memory, port))
-        width = self._config.value_width
         for number, (given, writer, bank) in enumerate(
             zip(main.given, main.writer, self.engine.bank, strict=True)
         ):
@@ -575,12 +607,17 @@ class Ltrf(LtrfEvents, Hierarchy):
     def _write_main(self, m: Module) -> None:
         """Each bank of the main register file takes a result, or else what the engine wants."""
         main, width = self._main, self._config.value_width
-        values: list[Value] = [keep.value for keep in self.keep]
         for number, (port, access, bank) in enumerate(
             zip(main.write, main.access, self.engine.bank, strict=True)
         ):
+            serves, values = main.serves[number], self._values
+            if main.late:
+                serves = Signal.like(main.serves[number], name=f"served_{number}")
+                m.d.sync += serves.eq(main.serves[number])
+            else:
+                serves, values = serves[:UNITS], [keep.value for keep in self.keep]
             m.d.comb += [
-                port.value.eq(pick(main.serves[number][:UNITS], values)),
+                port.value.eq(pick(serves, values)),
                 access.read.eq(bank.reads),
                 access.write.eq(bank.writes),
                 access.row.eq(bank.transfer.row),
@@ -616,7 +653,7 @@ class Ltrf(LtrfEvents, Hierarchy):
         """Results that are taken in this cycle, by the cache or by the main register file; the testbench is
         asked for those, too, that the cache writes and does not take."""
         cached = Signal(self._writers, name="cached")
-        m.d.comb += cached.eq(reduce(or_, (choice.one_hot for choice in self._cache_choices)))
+        m.d.comb += cached.eq(reduce(or_, (choice.one_hot for choice, _ in self._chosen)))
         for number, (writer, offer) in enumerate(zip(self._all, self._offers, strict=True)):
             m.d.comb += writer.ready.eq((cached[number] | offer.valid & offer.ready) & ~self._spoiled[number])
         for number, (keep, result) in enumerate(zip(self.keep, self.result, strict=True)):

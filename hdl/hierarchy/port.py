@@ -31,9 +31,9 @@ class Port(wiring.Component):
     source : Out. The link of what crosses.
     got : In(beat). sent : Out(beat). What crosses in this cycle.
     next : Out(1). The port uses its bank of the cache in the next cycle.
-    reads, fills : Out(1). The bank reads row `used.offset` in this cycle; takes `word` there.
+    reads, fills : Out(1). The bank reads row `used.offset` in this cycle; is given `word` for it.
     used : Out(transfer_layout). What for.
-    word : Out. Register that has come, and its note.
+    word : Out. Register that has come, and its note: in the cycle behind `fills`.
     data : In. What the bank has read, and its note: in the cycle behind `reads`.
     """
 
@@ -84,6 +84,7 @@ class Port(wiring.Component):
         filled = self._filled = record(transfer_layout(self._config), name="filled")
         fills, source = Signal(name="fills_now"), Signal.like(self.link, name="link_now")
         word = self._word = Signal(beat * crossing, name="assembled", reset_less=True)
+        lowest = Signal(beat, name="lowest_beat", reset_less=True)  # of what has come: the next one moves up
         last, first, taken = Signal(name="last"), Signal(name="first"), Signal(beat * crossing, name="taken")
         value = self._config.value_width
         m.d.comb += [
@@ -95,7 +96,7 @@ class Port(wiring.Component):
             self.fills.eq(fills),
             self.used.eq(Mux(fills, filled.as_value(), transfer.as_value())),
             self.source.eq(source),
-            self.word.eq(word[: self._width]),
+            self.word.eq(Cat(lowest, word)[: self._width]),
             self.next.eq(last & ~transfer.out | self.starts & self.order.out),
             taken.eq(Cat(self.data[:value], Mux(transfer.plain, 0, self.data[value:]))),
             self.sent.eq(Mux(first, taken[:beat], word[:beat])),
@@ -107,8 +108,10 @@ class Port(wiring.Component):
             m.d.sync += left.eq(left - 1)
         with m.If(first):
             m.d.sync += word.eq(taken >> beat)
-        with m.Elif(left != 0):
+        with m.Elif(fills | (left != 0)):
             m.d.sync += word.eq(Cat(word[beat:], self.got))
+        with m.If(fills):
+            m.d.sync += lowest.eq(word[:beat])
         with m.If(self.starts):
             m.d.sync += [left.eq(crossing + self.order.out), transfer.eq(self.order), source.eq(self.link)]
         return m

@@ -28,7 +28,7 @@ from warpbank.hdl.interfaces import (
 from warpbank.hdl.layouts import REGISTER_WIDTH, UNITS, Collection
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.bank_timing import BankTiming
-from warpbank.hdl.main.ports import LocationInterface, StorageInterface
+from warpbank.hdl.main.ports import BankPort, BankPortInterface, LocationInterface, StorageInterface
 from warpbank.hdl.mapping.ports import Hooked, Hooks, Mapping, Moving, MovingInterface, follow
 from warpbank.hdl.probe import Events, EventsInterface, emit, gather, reporting, total
 from warpbank.hdl.round_robin import Choice, first_from, pick, soonest
@@ -45,9 +45,10 @@ class Access(wiring.Signature):
     read, write : Out(1). It wants to read row `row`; to write `value` into it, all lanes.
     row, value : Out.
     warp, register : Out. Whose it is.
-    granted : In(1). It does so in this cycle: no result is written.
+    granted : In(1). It does so in this cycle: no result is written. `value` is there in the next cycle, too.
     cycles : In. How many the access takes, or would take.
-    data, metadata : In. What was read last, `read_delay` + 1 cycles later; held until the next access.
+    data, metadata : In. What was read last, `read_delay` + 1 cycles later, and at least 2 if only the cache
+        reads; held until the next access.
     """
 
     def __init__(self, config: SmConfig, metadata: data.StructLayout) -> None:
@@ -164,6 +165,10 @@ class MainRegisterFile(Hooked):
     over. What a bank reads goes through a crossbar straight into the collectors' slots. A source that is
     nowhere is delivered as zeros; an evicted value whose register is nowhere is dropped.
 
+    Where only a cache reads them, plain banks are accessed a cycle after they are given out (`late`): which
+    writer has a bank is known from registers then, and all lanes of its value hang on that. Nobody notices,
+    as what is read goes over a narrow link, which takes its first beat from the bank.
+
     Parameters
     ----------
     config : the machine.
@@ -187,7 +192,8 @@ class MainRegisterFile(Hooked):
     evicted : In(evicted_stream) per value that collectors evict. `ready`: it is written in this cycle, or
         dropped.
     first : In. Writer whose offer goes first, then the next ones in order, wrapping around.
-    write : Out(WriteBack) per bank. What is written; its value comes in.
+    write : Out(WriteBack) per bank. What is written; its value comes in, `late` cycles later. What collectors
+        evict brings its own; if `late`, its value comes in here, too.
     landed : Out(Written) per bank; per unit if the collectors keep results and the storage never `waits`. A
         result is there from the next cycle on (scoreboard release interface).
     stored : Out(Stored) per bank, if the storage compresses. So is a value, compressed or not.
@@ -245,6 +251,8 @@ class MainRegisterFile(Hooked):
         self.mapping, self.storage = mapping, storage
         self.arbiter: Arbiter | None = storage.arbiter(collection, cached, probe) if operands else None
         self._only_cache = cached and not operands
+        #: Cycles by which a bank is accessed after it is given to somebody.
+        self.late = int(self._only_cache and not (storage.parts or storage.read_delay or storage.write_delay))
         core, tags, evicts = config.sub_core, collection.tags, collection.evicts
         banks, caches = core.banks, core.banks if cached else 0
         self._writers = collection.writers
@@ -295,7 +303,12 @@ class MainRegisterFile(Hooked):
         m.submodules.mapping, m.submodules.storage = mapping, storage
         follow(m, self, mapping, self._config, self._collection.entries)
         for freed, released in zip(storage.freed, mapping.released, strict=False):  # not in synthesis
-            wiring.connect(m, released, freed)
+            if self.late:  # a bank that was given out before is accessed before
+                m.d.sync += [
+                    getattr(freed, name).eq(getattr(released, name)) for name in released.signature.members
+                ]
+            else:
+                wiring.connect(m, released, freed)
         self._timing: BankTiming | None = None
         if core.bank_latency != 100:
             self._timing = m.submodules.timing = BankTiming(core.banks, core.bank_latency)
@@ -462,7 +475,7 @@ class MainRegisterFile(Hooked):
         """A bank's one access: a write (of a result, or of an evicted value), or else what the cache wants,
         or the read that the arbiter grants; it is `written`, or `given` to a writer. Returns whether it is
         the cache's."""
-        bank, port = self.storage.bank[number], self.write[number]
+        bank, port = self._given_out(m, number, given), self.write[number]
         back: Value = choice.one_hot[UNITS] if self.evicted else Const(0, 1)
         if self._cached and self.evicted:  # it may be spoiled
             back = back & written
@@ -479,15 +492,17 @@ class MainRegisterFile(Hooked):
             bank.write.eq(written),
             bank.row.eq(Mux(given, row, bank.read_row)),
             bank.mask.eq(port.mask),
-            bank.value.eq(port.value),
             bank.part.eq(payload.part),
             bank.moved.eq(payload.seq[MOVE.bit_length() - 1]),
         ]
+        if not self.late:
+            m.d.comb += bank.value.eq(port.value)
         for evicted in self.evicted:
             with m.If(back):
+                if not self.late:
+                    m.d.comb += bank.value.eq(evicted.payload.value)
                 m.d.comb += [
                     bank.mask.eq(self._config.lane_mask),
-                    bank.value.eq(evicted.payload.value),
                     bank.part.eq(0),
                     bank.moved.eq(self._plain(evicted.payload, 0)),
                 ]
@@ -505,15 +520,17 @@ class MainRegisterFile(Hooked):
             bank.given.eq(self.given[number]),
             access.granted.eq(free & ~given & (access.read | access.write)),
             access.cycles.eq(1 if self._timing is None else self._timing.cycles[number]),
-            access.data.eq(bank.data),
-            access.metadata.eq(bank.metadata),
+            access.metadata.eq(self.storage.bank[number].metadata),
         ]
+        data = self.storage.bank[number].data
+        if self._only_cache and not self.late and not self.storage.read_delay:
+            m.d.sync += access.data.eq(data)
+        else:
+            m.d.comb += access.data.eq(data)
         with m.If(~given):
-            m.d.comb += [
-                bank.write.eq(access.granted & access.write),
-                bank.mask.eq(self._config.lane_mask),
-                bank.value.eq(access.value),
-            ]
+            m.d.comb += [bank.write.eq(access.granted & access.write), bank.mask.eq(self._config.lane_mask)]
+            if not self.late:
+                m.d.comb += bank.value.eq(access.value)
             if self.stored:
                 plain = self._plain(access, len(self.evicted) + number)
                 m.d.comb += [bank.part.eq(0), bank.moved.eq(plain)]
@@ -527,6 +544,23 @@ class MainRegisterFile(Hooked):
         if self._probe:
             self._access_events(m, number, back, bank.row)
         return access.granted
+
+    def _given_out(self, m: Module, number: int, given: Value) -> BankPortInterface:
+        """Port of a bank, by which it is accessed at once, without a value; if `late`, in the next cycle, in
+        which its value comes: that of the writer that it was `given` to, or the cache's."""
+        bank = self.storage.bank[number]
+        if not self.late:
+            return bank
+        ahead = BankPort(self._config).create(path=(f"ahead_{number}",))
+        to_writer = Signal(name=f"was_given_{number}")
+        m.d.sync += to_writer.eq(given)
+        m.d.comb += bank.value.eq(Mux(to_writer, self.write[number].value, self.access[number].value))
+        for name, init in (("read", 0), ("write", 0), ("row", None), ("mask", None)):
+            wanted = getattr(ahead, name)
+            held = Signal(len(wanted), name=f"late_{name}_{number}", reset_less=init is None)
+            m.d.sync += held.eq(wanted)
+            m.d.comb += getattr(bank, name).eq(held)
+        return ahead
 
     def _access_events(self, m: Module, number: int, back: Value, row: Value) -> None:
         """Report what a cache reads and writes, and what a collector evicts, in a bank."""

@@ -254,7 +254,7 @@ class Harness(Elaboratable):
         writes = taken & self.masks[0]
         # Written, and not taken: its register sets off with it, and what is offered until then is what was.
         early, again = Signal(name="early"), Signal(name="again")
-        chosen = Cat(choice.one_hot[0] for choice in unit._cache_choices).any()
+        chosen = Cat(choice.one_hot[0] for choice, _ in unit._chosen).any()
         m.d.comb += [
             early.eq(self.offers[0] & self.masks[0] & chosen & ~taken),
             Assume(~(again & self.offers[0]) | self.masks[0] & (self.values[0] == self.newest)),
@@ -323,10 +323,8 @@ class Harness(Elaboratable):
         )
         m.d.comb += self.claim(~(self.defined & self.going & has_place) | self.arriving)
         bank = (self.register + self.warp)[0]
-        content = Array(
-            Array(rows)[self.warp * PER_WARP + (self.register >> 1)] for rows in self.storage.contents
-        )[bank]
-        self.in_main = content[0] == self.newest
+        home = self.warp * PER_WARP + (self.register >> 1)
+        self.in_main = self._stored(bank, home) == self.newest
         m.d.comb += self.claim(~(self.defined & ~self.carried & ~any_of(valid)) | self.in_main)
         for row, (dirty, here) in enumerate(zip(self.unit._dirty, valid, strict=False)):
             clean = ~dirty.bit_select(Array(blocks.tables[row])[self.register], 1)
@@ -341,13 +339,33 @@ class Harness(Elaboratable):
         return [*link._valid, link._full, link._busy]
 
     def _content(self, entry: Value, row: Any) -> Value:
-        """Bit of a place of the cache, with what the port of its bank writes in this cycle."""
+        """Bit of a place of the cache, with what its bank is given in this cycle, or was in the cycle before,
+        in which case it is written now."""
         found = []
         for bank, port in enumerate(self.ports):
-            rows = Array(contents[0] for contents in self.unit.contents[bank])
+            rows, write = Array(contents[0] for contents in self.unit.contents[bank]), self._cache_write(bank)
             fills = port.fills & (port._filled.offset == row)
-            found.append(Mux(fills, port.word[0], rows[row]))
+            old = Mux(write.en[0] & (write.addr == row), write.data[0], rows[row])
+            found.append(Mux(fills, port._word[0], old))
         return Array(found)[entry]
+
+    def _cache_write(self, bank: int) -> Any:
+        """Write port of a bank of the cache."""
+        return self.unit._cache_ports[bank]
+
+    def _stored(self, bank: Any, row: Value) -> Value:
+        """Bit of a row of the main register file, with what its bank was given in the cycle before and writes
+        now."""
+        found = []
+        for rows, port in zip(self.storage.contents, self.storage.bank, strict=True):
+            writes = port.write & port.mask[0] & (port.row == row)
+            found.append(Mux(writes, port.value[0], Array(rows)[row][0]))
+        return Array(found)[bank]
+
+    def _read(self, number: int) -> Value:
+        """Bit that a bank of the main register file has read, or reads now, having been given out before."""
+        port = self.storage.bank[number]
+        return Mux(port.read, self._stored(number, port.row), port.data[0])
 
     def _unread(self, link: Any) -> list[Value]:
         """Places of a link whose register the cache has still to read."""
@@ -532,10 +550,11 @@ class Harness(Elaboratable):
         ]
 
     def _link_invariant(self, m: Module, number: int, link: Any) -> None:
-        core = self.config.sub_core
+        core, bank = self.config.sub_core, self.storage.bank[number]
         crossing, most = core.cache.crossing, -(-core.bank_latency // 100)
         crosses, left = link._crossing, link._left
         m.d.comb += [
+            self.claim(~bank.read | link._full & (bank.row == link._ahead_transfer.row) & ~bank.write),
             *(self.claim(left < most) for left in self._accessing()[number : number + 1]),
             *(self.claim(~late | early) for early, late in zip(link._valid, link._valid[1:], strict=False)),
             self.claim(~link._full | ~link._ahead_transfer.out),
@@ -609,11 +628,11 @@ class Harness(Elaboratable):
         bit = Mux(
             crosses.out,
             Mux(left == crossing + 1, cached, Mux(left == crossing, read, sent[left])),
-            Mux(left == crossing, link._word[0], assembled[left]),
+            Mux(left == crossing, self.storage.bank[number].data[0], assembled[left]),
         )
         m.d.comb += [
             self.claim(~(self.defined & mine[0]) | (bit == self.newest)),
-            self.claim(~(self.defined & mine[1]) | (self.storage.bank[number].data[0] == self.newest)),
+            self.claim(~(self.defined & mine[1]) | (self._read(number) == self.newest)),
             # What is read ahead or comes has no store on its way.
             self.claim(~(self.defined & (mine[1] | mine[0] & ~crosses.out)) | ~self.going),
         ]
@@ -621,14 +640,23 @@ class Harness(Elaboratable):
             m.d.comb += self.claim(~(self.defined & (mine[1] | mine[0] & ~crosses.out)) | self.in_main)
 
     def _port_invariant(self, m: Module, number: int, port: Any) -> None:
-        """A port has the transfer of one link, and no other link has its bank."""
+        """A port has the transfer of one link, and no other link has its bank; what it reads is not written,
+        and what has come is not to leave."""
+        write = self._cache_write(number)
         crosses = [link._busy & (link._left != 0) & (link._crossing.entry == number) for link in self.links]
         m.d.comb += [
             self.claim((port._left != 0) == any_of(crosses)),
             self.claim(sum(crosses) <= 1),
             self.claim(~port.fills | ~port.reads),
             self.claim(~port.fills | (port._filled.offset < ROWS)),
+            self.claim(~(port.reads & write.en[0]) | (write.addr != port.used.offset)),
         ]
+        leaving = [
+            unread & (transfer.entry == number) & (transfer.offset == port._filled.offset)
+            for link in self.links
+            for unread, transfer in zip(self._unread(link), link.transfers, strict=True)
+        ]
+        m.d.comb += self.claim(~(port.fills & any_of(leaving)))
         for bank, (here, link) in enumerate(zip(crosses, self.links, strict=True)):
             m.d.comb += [
                 self.claim(~here | (port._left == link._left) & (port.source == bank)),

@@ -69,7 +69,7 @@ class WritesStayClean(Ltrf):
     """A result that the cache takes leaves its place clean."""
 
     def _keep_dirty(self, m: Any) -> None:
-        with mock.patch.object(self, "_cache_choices", []), mock.patch.object(self, "_cache_ports", []):
+        with mock.patch.object(self, "_chosen", []):
             super()._keep_dirty(m)
 
 

@@ -94,7 +94,11 @@ class Bench:
         self.coming: set[tuple[int, int, int]] = set()
         self.happened: Counter[str] = Counter()
         self.reading: dict[int, Value] = {}  # by bank of the cache, read in the cycle before
-        self.read: dict[int, Value] = {}  # by bank of the main register file, as its output holds it
+        self.came: dict[int, Transfer] = {}  # by bank of the cache, in the cycle before
+        # By bank of the main register file: what it was given out for in the cycle before, and what its output
+        # holds.
+        self.accessed: dict[int, Value] = {}
+        self.read: dict[int, Value] = {}
 
     def _left(self, transfer: Transfer) -> None:
         del self.places[transfer.entry, transfer.offset]
@@ -131,13 +135,17 @@ class Bench:
             assert ctx.get(port.fills) == (transfer is not None and not transfer.out), where
             if transfer is not None:
                 assert ctx.get(port.transfer.offset) == transfer.offset, where
-                if not transfer.out:
-                    assert ctx.get(port.word) == pack(transfer.value), f"{where}: {transfer}"
+            came = self.came.get(entry)
+            if came is not None:
+                assert ctx.get(port.word) == pack(came.value), f"{where}: {came}"
+        self.came = {entry: transfer for entry, transfer in due.items() if not transfer.out}
         self.reading = {
             entry: self.values[entry][transfer.offset] for entry, transfer in due.items() if transfer.out
         }
         for bank, value in self.read.items():
             ctx.set(rtl.bank[bank].data, pack(value))
+        self.read |= self.accessed
+        self.accessed.clear()
         main.closed = sum((rng.random() < 0.2) << bank for bank in range(self.core.banks))
         main.cycles = rng.randint(1, -(-self.core.bank_latency // 100))
         room = [ctx.get(order.room) for order in rtl.order]
@@ -184,7 +192,7 @@ class Bench:
             if write:
                 assert ctx.get(port.word) == pack(value), f"{where}: R{register} of warp {warp}"
             else:
-                self.read[bank] = value
+                self.accessed[bank] = value
 
     def _push(self, ctx: Any, eager: float) -> None:
         """Some registers set off."""

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const, Mux
+from amaranth.hdl import Const, Mux, Signal
 from hypothesis import given, settings, strategies
 
 from tests.hdl.bench import FEW, SEEDS, fails, make_uop, simulate, uop_record
@@ -167,8 +167,7 @@ class WritesStayClean(Ltrf):
 
     def _keep_dirty(self, m: Any) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(self, "_cache_choices", [])
-            patch.setattr(self, "_cache_ports", [])
+            patch.setattr(self, "_chosen", [])
             super()._keep_dirty(m)
 
 
@@ -237,7 +236,9 @@ class KeepsZeros(Ltrf):
 
     def _write_cache(self, m: Any) -> None:
         super()._write_cache(m)
-        for cleared, port in zip(self._cleared, self._cache_ports, strict=True):
+        before = Signal.like(self._cleared)
+        m.d.sync += before.eq(self._cleared)
+        for cleared, port in zip(before, self._cache_ports, strict=True):
             with m.If(cleared):
                 m.d.comb += port.en.eq(0)
 
