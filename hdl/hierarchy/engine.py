@@ -87,8 +87,7 @@ class BankAccess(wiring.Signature):
     word : Out. What is written: value and note; it stays for the cycle behind that.
     granted : In(1). The bank is the engine's in this cycle, for `cycles` cycles.
     cycles : In.
-    data : In. What was read, value and note: two cycles behind `granted`, and until it is granted for the next
-        read.
+    data : In. What was read, value and note: two cycles behind `granted`, until the next read is granted.
     """
 
     def __init__(self, config: SmConfig, noted: int) -> None:

@@ -610,14 +610,14 @@ class Ltrf(LtrfEvents, Hierarchy):
         for number, (port, access, bank) in enumerate(
             zip(main.write, main.access, self.engine.bank, strict=True)
         ):
-            serves, values = main.serves[number], self._values
             if main.late:
-                serves = Signal.like(main.serves[number], name=f"served_{number}")
-                m.d.sync += serves.eq(main.serves[number])
+                served = Signal.like(main.serves[number], name=f"served_{number}")
+                m.d.sync += served.eq(main.serves[number])
+                value = pick(served, self._values)
             else:
-                serves, values = serves[:UNITS], [keep.value for keep in self.keep]
+                value = pick(main.serves[number][:UNITS], [keep.value for keep in self.keep])
             m.d.comb += [
-                port.value.eq(pick(serves, values)),
+                port.value.eq(value),
                 access.read.eq(bank.reads),
                 access.write.eq(bank.writes),
                 access.row.eq(bank.transfer.row),

@@ -252,7 +252,7 @@ class MainRegisterFile(Hooked):
         self.arbiter: Arbiter | None = storage.arbiter(collection, cached, probe) if operands else None
         self._only_cache = cached and not operands
         #: Cycles by which a bank is accessed after it is given to somebody.
-        self.late = int(self._only_cache and not (storage.parts or storage.read_delay or storage.write_delay))
+        self.late = int(self._only_cache and not storage.read_delay)
         core, tags, evicts = config.sub_core, collection.tags, collection.evicts
         banks, caches = core.banks, core.banks if cached else 0
         self._writers = collection.writers
@@ -520,13 +520,9 @@ class MainRegisterFile(Hooked):
             bank.given.eq(self.given[number]),
             access.granted.eq(free & ~given & (access.read | access.write)),
             access.cycles.eq(1 if self._timing is None else self._timing.cycles[number]),
+            access.data.eq(self.storage.bank[number].data),
             access.metadata.eq(self.storage.bank[number].metadata),
         ]
-        data = self.storage.bank[number].data
-        if self._only_cache and not self.late and not self.storage.read_delay:
-            m.d.sync += access.data.eq(data)
-        else:
-            m.d.comb += access.data.eq(data)
         with m.If(~given):
             m.d.comb += [bank.write.eq(access.granted & access.write), bank.mask.eq(self._config.lane_mask)]
             if not self.late:

@@ -95,8 +95,7 @@ class Bench:
         self.happened: Counter[str] = Counter()
         self.reading: dict[int, Value] = {}  # by bank of the cache, read in the cycle before
         self.came: dict[int, Transfer] = {}  # by bank of the cache, in the cycle before
-        # By bank of the main register file: what it was given out for in the cycle before, and what its output
-        # holds.
+        # By bank of the main register file: what it reads now, given out before; what its output holds.
         self.accessed: dict[int, Value] = {}
         self.read: dict[int, Value] = {}
 
@@ -274,6 +273,26 @@ class LosesABeat(Link):
         return m
 
 
+class TakesTooEarly(Link):
+    """A register that comes is taken from its bank as the link begins, and not as its first beat crosses."""
+
+    def elaborate(self, platform: object) -> Any:
+        m = super().elaborate(platform)
+        m.d.comb += self.sent.eq(self._word[: len(self.sent)])
+        with m.If(self.starts & ~self.offered.out):
+            m.d.sync += self._word.eq(self.data)
+        return m
+
+
+class LosesTheFirst(Port):
+    """The first beat of a register that has come is not kept until the bank of the cache is written."""
+
+    def elaborate(self, platform: object) -> Any:
+        m = super().elaborate(platform)
+        m.d.comb += self.word.eq(self._word)
+        return m
+
+
 class TakesTwo(Port):
     """A port takes a transfer while another one crosses."""
 
@@ -289,7 +308,11 @@ def with_part(name: str, part: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("name", "part"), [("link_class", Overtakes), ("link_class", LosesABeat), ("port_class", TakesTwo)]
+    ("name", "part"),
+    [
+        *(("link_class", part) for part in (Overtakes, LosesABeat, TakesTooEarly)),
+        *(("port_class", part) for part in (LosesTheFirst, TakesTwo)),
+    ],
 )
 def test_mutants_are_caught(name: str, part: Any) -> None:
     assert fails(lambda seed: lockstep("slow", seed, with_part(name, part)))

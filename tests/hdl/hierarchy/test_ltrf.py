@@ -197,6 +197,13 @@ class DoesNotAsk(Ltrf):
             m.d.comb += keep.valid.eq(result.valid & result.ready)
 
 
+class TakesTheNext(Ltrf):
+    """A bank is written with what its writer offers in that cycle, and not in the one in which it was taken."""
+
+    def _hold_values(self, m: Any) -> None:
+        self._values, self._masks = self._payloads()
+
+
 class IgnoresPart(Ltrf):
     """A result on some lanes is noted as if it were whole."""
 
@@ -273,7 +280,7 @@ class KeepsNotes(Ltrf):
     ("unit", "machine", "rest"),
     [
         (OutOfTurn, "slow", ""),
-        *((unit, "slow", "") for unit in (WritesWhatSetsOff, DoesNotAsk)),
+        *((unit, "slow", "") for unit in (WritesWhatSetsOff, DoesNotAsk, TakesTheNext)),
         (WritesStayClean, "dirty", ""),
         *((unit, "fast", "+gscalar") for unit in (IgnoresPart, OldNotes, Recompresses)),
         *((unit, "slow", "+renaming") for unit in (KeepsZeros, MovesDying)),
