@@ -14,7 +14,9 @@ class Barriers:
     have arrived.
 
     A barrier expects the number of warps its arrivals name, or all warps of the CTA that have not yet issued
-    their last uop. Arrivals count within their CTA: with its last uop they are forgotten.
+    their last uop. One of a number of warps is complete with the arrival that makes it that many: who arrives
+    behind that, be it in the same cycle, is counted for its next use. Arrivals count within their CTA: with
+    its last uop they are forgotten.
 
     Parameters
     ----------
@@ -34,6 +36,8 @@ class Barriers:
         self._expected: dict[tuple[int, int], int] = {}
         self._waiting: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._changed: set[int] = set()
+        #: Barriers of a number of warps that are complete in this cycle, and who waits at each.
+        self._complete: list[tuple[tuple[int, int], list[tuple[int, int]]]] = []
 
     def start(self, cta: int, warps: int) -> None:
         """Expect the warps of a CTA that starts in this slot."""
@@ -51,6 +55,9 @@ class Barriers:
         self._expected[key] = uop.barrier_warps
         if uop.wait:
             self._waiting.setdefault(key, []).append((uop.sub_core, uop.warp))
+        if 0 < uop.barrier_warps <= self._arrived[key]:
+            self._complete.append((key, self._waiting.pop(key, [])))
+            del self._arrived[key], self._expected[key]
         self._changed.add(cta)
 
     def exit(self, cta: int) -> None:
@@ -76,6 +83,11 @@ class Barriers:
 
     def step(self) -> None:
         """Open the complete barriers at the end of the cycle."""
+        for key, warps in self._complete:
+            self._probe.emit("barrier_open", *key)
+            for sub_core, warp in warps:
+                self._release(sub_core, warp)
+        self._complete.clear()
         for key in sorted(key for key in self._arrived if key[0] in self._changed):
             cta, barrier = key
             expected = self._expected[key] or self._live[cta]

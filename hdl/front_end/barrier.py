@@ -24,7 +24,8 @@ class Barriers(wiring.Component):
     A barrier opens when all the warps that it expects have arrived.
 
     A barrier expects the number of warps its arrivals name, or all warps of the CTA that have not yet issued
-    their last uop.
+    their last uop. One of a number of warps is complete with the arrival that makes it that many, counted in
+    the order of the sub-cores: who arrives behind that is counted for its next use.
 
     Golden counts both kinds alike. Here a barrier of all warps has no counter: PTX lets a warp arrive without
     waiting only where it names a number, so all live warps have arrived when all of them wait, and at the
@@ -127,7 +128,7 @@ class Barriers(wiring.Component):
 
         self._ended: list[Signal] = []  # by sub-core: the CTA of the warp that issues has ended
         released: Value = self._whole(m, live_now, waiting_now & whole_now, numbers)
-        released = released | self._named(m, waiting_now & ~whole_now, numbers)
+        released = released | self._named(m, waiting_now & ~whole_now, waits, numbers)
         m.d.comb += free.eq(released)
         m.d.comb += [release.eq(free.word_select(core, warps)) for core, release in enumerate(self.release)]
         return m
@@ -158,8 +159,9 @@ class Barriers(wiring.Component):
                 emit(m, self.events.barrier_open[core], opens, cta=self.ctas[core], barrier=number)
         return released
 
-    def _named(self, m: Module, waiting: Value, numbers: list[Signal]) -> Value:
-        """Open the barriers of a number of warps, looked at where one arrives. Returns the warps released."""
+    def _named(self, m: Module, waiting: Value, waits: Value, numbers: list[Signal]) -> Value:
+        """Open the barriers of a number of warps, looked at where one arrives; `waits`: warps that wait from this
+        cycle on. Returns the warps released."""
         config = self._config
         width, barrier_width = bits(config.warps + 1), len(numbers)
         counts: Numbers = memory.Memory(
@@ -170,8 +172,7 @@ class Barriers(wiring.Component):
         used = [Signal(1 << barrier_width, name=f"used_{slot}") for slot in range(config.cta.max_ctas)]
         reached: list[tuple[Value, Value]] = []  # by sub-core: whether, and which barrier
         released: Value = Const(0)
-        there = Signal(config.warps, name="there_named")
-        m.d.comb += there.eq(waiting)
+        afters: list[Value] = []
         keys = [
             Cat(arrival.barrier[:barrier_width], cta)
             for arrival, cta in zip(self.arrivals, self.ctas, strict=True)
@@ -182,25 +183,27 @@ class Barriers(wiring.Component):
             for core, arrival in enumerate(self.arrivals)
         ]
         for core, key in enumerate(keys):
-            # Several sub-cores may arrive at one barrier: the lowest counts for all, the highest says what is
-            # expected.
+            # Several sub-cores may arrive at one barrier: one after the other, the last writes the count.
+            number = key[:barrier_width]
             same = Signal(len(keys), name=f"same_{core}")
             m.d.comb += [same[other].eq(counted[other] & (keys[other] == key)) for other in range(len(keys))]
-            expected = Signal(width, name=f"expected_{core}")
-            for other, arrival in enumerate(self.arrivals):
-                with m.If(same[other]):
-                    m.d.comb += expected.eq(arrival.barrier_warps)
-            leads, opens = Signal(name=f"leads_{core}"), Signal(name=f"opens_named_{core}")
-            number = key[:barrier_width]
             counts_on = Array(used)[self.ctas[core]].bit_select(number, 1)
-            total = Signal(width + 1, name=f"total_{core}")
+            before: Value = Mux(counts_on, read_at(m, counts, key), 0)
+            for other in range(core):
+                before = Mux(same[other], afters[other], before)
+            total, after = Signal(width + 1, name=f"total_{core}"), Signal(width, name=f"after_{core}")
+            opens = Signal(name=f"opens_named_{core}")
             m.d.comb += [
-                leads.eq(counted[core] & ~same[:core].any()),
-                total.eq(Mux(counts_on, read_at(m, counts, key), 0) + sum(same)),
-                opens.eq(leads & (total >= expected)),
+                total.eq(before + 1),
+                opens.eq(counted[core] & (total >= self.arrivals[core].barrier_warps)),
+                after.eq(Mux(opens, 0, total)),
             ]
-            write_at(m, counts, key, Mux(opens, 0, total), leads)
-            reached.append((leads, 1 << number))
+            afters.append(after)
+            write_at(m, counts, key, after, counted[core] & ~same[core + 1 :].any())
+            reached.append((counted[core], 1 << number))
+            there = Signal(config.warps, name=f"there_named_{core}")
+            upto = (1 << (core + 1) * config.sub_core.warps) - 1
+            m.d.comb += there.eq(waiting & ~(waits & ~upto))
             here: Value = self.members[core] & there
             for place, plane in enumerate(numbers):
                 here = here & Mux(self.arrivals[core].barrier[place], plane, ~plane)

@@ -132,6 +132,17 @@ def test_barrier_of_some_warps_and_arrival_without_waiting() -> None:
     assert done.cycle("issue", 0, 1) > done.cycle("issue", 1, 1)
 
 
+@pytest.mark.parametrize("late", [0, 1])
+def test_who_arrives_behind_a_complete_barrier_is_of_its_next_use(late: int) -> None:
+    """Three warps arrive at a barrier of two in one cycle, and a fourth with them or behind them."""
+    arrives, others = barrier(1, 2), [alu(1), alu(2, 1)] * late
+    machine = ("sub_cores=4", "sub_core.warps=2")
+    done = run([arrives], [arrives], [arrives], [*others, arrives], overrides=machine)
+    opened = done.cycles("barrier_open")
+    assert len(opened) == 2
+    assert (opened[0] == opened[1]) == (not late)
+
+
 def test_exited_warps_are_not_waited_for() -> None:
     done = run([barrier(), alu(1)], [alu(2, unit=Unit.SFU), alu(3, 2)])
     assert done.cycles("barrier_open") == [done.cycle("issue", 1, 2)]

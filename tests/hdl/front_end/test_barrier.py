@@ -43,6 +43,7 @@ class Warps:
         self.of: dict[tuple[int, int], int] = {}  # (sub-core, slot) -> CTA slot
         self.members = [0] * config.cta.max_ctas
         self.waiting: set[tuple[int, int]] = set()
+        self.at: dict[tuple[int, int], int] = {}  # barrier at which a warp waits, or has waited
         self.done: set[tuple[int, int]] = set()
 
     def issue(self, core: int) -> SimpleNamespace | None:
@@ -56,12 +57,13 @@ class Warps:
             return None
         core, warp = self.rng.choice(ready)
         arrive = self.rng.random() < 0.9
-        barrier = self.rng.randrange(self.config.cta.barriers)
+        barrier = self._barrier(core, warp)
         named = barrier % 2  # a number of warps, or all
         wait = arrive and not (named and self.rng.random() < 0.5)
         last = not arrive or (not wait and self.rng.random() < 0.3)
         if wait:
             self.waiting.add((core, warp))
+            self.at[core, warp] = barrier
         if last:
             self.done.add((core, warp))
         return SimpleNamespace(
@@ -72,8 +74,20 @@ class Warps:
             wait=wait,
             last=last,
             barrier=barrier,
-            barrier_warps=self.rng.randint(1, self.config.warps) if named else 0,
+            barrier_warps=self._named() if named else 0,
         )
+
+    def _barrier(self, core: int, warp: int) -> int:
+        """A barrier: mostly one at which a warp of the same CTA waits, so that they open."""
+        cta = self.of[core, warp]
+        waited = [self.at[place] for place in sorted(self.waiting) if self.of[place] == cta]
+        if waited and self.rng.random() < 0.9:
+            return self.rng.choice(waited)
+        return self.rng.randrange(self.config.cta.barriers)
+
+    def _named(self) -> int:
+        """Number of warps, often so small that more arrive in one cycle."""
+        return self.rng.randint(1, self.rng.choice((min(2, self.config.warps), self.config.warps)))
 
     def start(self) -> tuple[int, list[tuple[int, int]]] | None:
         """A CTA starts in a free slot on free warps."""
@@ -178,13 +192,21 @@ def test_random_arrivals(config: SmConfig, seed: int) -> None:
 class Outliving(Barriers):
     """Arrivals count on when their CTA has ended."""
 
-    def _named(self, m: Any, waiting: Any, numbers: Any) -> Any:
+    def _named(self, m: Any, waiting: Any, waits: Any, numbers: Any) -> Any:
         self._ended = [Const(0, 1) for _ in self._ended]
-        return super()._named(m, waiting, numbers)
+        return super()._named(m, waiting, waits, numbers)
+
+
+class Sweeping(Barriers):
+    """Who arrives in the cycle in which a barrier opens is released with the others, however many they were."""
+
+    def _named(self, m: Any, waiting: Any, waits: Any, numbers: Any) -> Any:
+        return super()._named(m, waiting, Const(0, len(waits)), numbers)
 
 
 MUTANTS = {
     "arrivals outlive their CTA": lambda config: Outliving(config, probe=True),
+    "a barrier releases those of its next use": lambda config: Sweeping(config, probe=True),
     "warp 0 is not expected": lambda config: wrapped(
         Barriers(config, probe=True), start=lambda value, _: value & ~1
     ),
@@ -200,7 +222,8 @@ MUTANTS = {
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutants_are_noticed(name: str) -> None:
     small = ("sub_cores=1", "sub_core.warps=2", "cta.max_ctas=2", "cta.barriers=2")
-    configs = [with_overrides(preset("tiny"), overrides) for overrides in (["sub_cores=2"], small)]
+    wide = ("sub_cores=4", "sub_core.warps=3", "cta.max_ctas=3", "cta.barriers=2")
+    configs = [with_overrides(preset("tiny"), overrides) for overrides in (["sub_cores=2"], small, wide)]
     assert any(compare(config, seed, 200, MUTANTS[name](config)) for config in configs for seed in range(3))
 
 
