@@ -447,7 +447,8 @@ def field_width(kind: str, config: SmConfig) -> int:
         "unit": 3,
         "reason": bits(len(Stall)),
         "cause": bits(max(len(Cause), len(LsuStall))),
-        "count": 8,
+        # Twice 255 passes; the operands of all uops in collection at one bank.
+        "count": max(9, bits(core.queue_depth * core.collector.window + 1)),
         "line": 57,
         "result": bits(len(L1Result)),
         "bit": 1,

@@ -342,7 +342,7 @@ class SubCore(wiring.Component):
             status.uop.eq(moves.goes),
             self.in_flight.issue.eq(status.issue.valid),
             self.in_flight.warp.eq(scheduler.pick),
-            self.issues.eq(status.issues),
+            self.issues.eq(status.issues & ~moves.inserts),  # a move is no uop of the program
             collectors.slide.eq(status.done & ~notice),
             registers.slide.eq(status.done),
             collectors.ready.eq(status.collecting),

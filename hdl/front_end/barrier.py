@@ -160,8 +160,8 @@ class Barriers(wiring.Component):
         return released
 
     def _named(self, m: Module, waiting: Value, waits: Value, numbers: list[Signal]) -> Value:
-        """Open the barriers of a number of warps, looked at where one arrives; `waits`: warps that wait from this
-        cycle on. Returns the warps released."""
+        """Open the barriers of a number of warps, looked at where one arrives; `waits`: warps that wait from
+        this cycle on. Returns the warps released."""
         config = self._config
         width, barrier_width = bits(config.warps + 1), len(numbers)
         counts: Numbers = memory.Memory(

@@ -7,11 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.golden.measure import Run
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
+from warpbank.arch.uop import Unit
 from warpbank.program.hints import Hints
 from warpbank.program.random_programs.operations import random_trace
 from warpbank.program.random_programs.similar import similar_trace
+from warpbank.program.trace.builder import Op, TraceBuilder, alu
 from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import lockstep
@@ -47,6 +50,34 @@ def hinted(seed: int) -> Trace:
     hints = Hints.none(count)
     write_back, near = rng.integers(2, 4, count, np.uint8), rng.integers(0, 128, count, np.uint8)
     return replace(trace, hints=replace(hints, write_back=write_back, near=near))
+
+
+@pytest.mark.long
+def test_a_move_is_no_uop_of_an_interval() -> None:
+    """Malekeh's intervals count the uops that issue; decompress moves are not among them."""
+    machine = ["sub_cores=1", "sub_core.warps=2", "sub_core.rows=33", "sub_core.collector.sthld_interval=16"]
+    program = [
+        alu(1 + each % 3, mask=mask) for each in range(40) for mask in (0xF, 0x1)[: 1 + (each % 4 < 2)]
+    ]
+    trace = TraceBuilder().launch([program], registers=8).build()
+    trace.values[:] = trace.values.max(axis=1, keepdims=True) * (trace.values != 0)  # all lanes alike
+    trace = replace(trace, hints=Hints.none(len(trace.code)))
+    scheme = parse_scheme("malekeh+gscalar")
+    outcome = lockstep(trace, with_overrides(preset("tiny"), machine), scheme, PysimEngine())
+    assert outcome.divergence is None, outcome.divergence.reason
+    assert outcome.result.counters["issue.moves"] > 10
+
+
+@pytest.mark.long
+def test_more_requests_than_a_byte_counts_wait_at_a_bank() -> None:
+    machine = ["lanes=1", "sub_cores=1", "sub_core.warps=8", "sub_core.banks=1", "sub_core.collectors=64"]
+    program = [Op(Unit.FMA, (0, 1, 2, 3, 4, 5), 8 + each, 1) for each in range(12)]
+    trace = TraceBuilder().launch([program] * 8, registers=24).build()
+    trace = replace(trace, hints=Hints.none(len(trace.code)))
+    run = Run(trace, *machine)
+    assert max(values[2] for _, _, event, values in run.events if event == "conflict") > 255
+    outcome = lockstep(trace, run.config, parse_scheme("baseline"), PysimEngine())
+    assert outcome.divergence is None, outcome.divergence.reason
 
 
 @pytest.mark.long

@@ -198,7 +198,7 @@ class Outliving(Barriers):
 
 
 class Sweeping(Barriers):
-    """Who arrives in the cycle in which a barrier opens is released with the others, however many they were."""
+    """Whoever arrives in the cycle in which a barrier opens is released with the others."""
 
     def _named(self, m: Any, waiting: Any, waits: Any, numbers: Any) -> Any:
         return super()._named(m, waiting, Const(0, len(waits)), numbers)

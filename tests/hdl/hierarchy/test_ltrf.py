@@ -198,7 +198,7 @@ class DoesNotAsk(Ltrf):
 
 
 class TakesTheNext(Ltrf):
-    """A bank is written with what its writer offers in that cycle, and not in the one in which it was taken."""
+    """A bank is written with what its writer offers in that cycle, not with what it offered before."""
 
     def _hold_values(self, m: Any) -> None:
         self._values, self._masks = self._payloads()
