@@ -32,6 +32,7 @@ class SimtLiveness:
     thread : liveness of a single lane.
     divergence : which branches part the lanes.
     waiting : per block, what lanes that are elsewhere may still read while the block runs.
+    apart : lanes of a warp may be apart at a CTA barrier.
     parked : what lanes may still read that are parked anywhere while others run out of turn. If lanes of a
         warp may be apart at a CTA barrier, others may run while they wait, inside the divergent region or,
         having gone on from where they should have met, behind it. Nothing in kernels without such a barrier.
@@ -48,6 +49,7 @@ class SimtLiveness:
             self._wait_at(branch, at_barriers)
         self.at_start = [live | w for live, w in zip(self.thread.at_start, self.waiting, strict=False)]
         self.at_end = [live | w for live, w in zip(self.thread.at_end, self.waiting, strict=True)]
+        self.apart = self._may_part(at_barriers)
         self.parked = self._parked(at_barriers)
 
     def _at_barriers(self) -> dict[int, Live]:
@@ -62,9 +64,20 @@ class SimtLiveness:
                 found[b] = held
         return found
 
-    def _parked(self, at_barriers: dict[int, Live]) -> Live:
+    def _may_part(self, at_barriers: dict[int, Live]) -> bool:
+        """Test whether lanes of a warp may be apart at a CTA barrier: since they have parted at a branch, or
+        because some of them alone arrive at it. In an executed kernel, whose blocks name those that follow,
+        the path of each warp is known."""
         inside: set[int] = set().union(*self.divergence.regions.values())
-        if inside.isdisjoint(at_barriers):
+        return not inside.isdisjoint(at_barriers) or any(
+            instr.op is Op.BAR and not always(instr)
+            for block in self.kernel.blocks
+            if block.successors is None
+            for instr in block.instrs
+        )
+
+    def _parked(self, at_barriers: dict[int, Live]) -> Live:
+        if not self.apart:
             return NOTHING
         held = NOTHING
         for live in at_barriers.values():

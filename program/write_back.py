@@ -77,8 +77,7 @@ class WriteBack:
         self.live = SimtLiveness(kernel, self.cfg)
         divergence = self.live.divergence
         self._divergent = set(divergence.divergent_branches)
-        inside = set().union(*divergence.regions.values())
-        self._apart = any(i.op is Op.BAR for b in inside for i in kernel.blocks[b].instrs)
+        self._apart = self.live.apart
         instructions = kernel.instructions()
         fresh = fresh_hints(kernel).tolist() if moves else [True] * len(instructions)
         self._moved = {id(instr) for instr, all_new in zip(instructions, fresh, strict=True) if not all_new}

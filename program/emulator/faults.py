@@ -88,6 +88,12 @@ class Explainer:
                 f"{self._block()}, warp {warp}: execution ran past the last instruction; the code must end "
                 "in ret or exit."
             )
+        if kind == at.TWO_BARRIERS:
+            return (
+                f"{self._block()}, warp {warp}: with {self._instruction(pc)} the lanes that are left have "
+                "arrived at two barriers at once, and a row of a trace names one. Let the lanes that exit "
+                "do so before the others arrive."
+            )
         if kind == at.TREE_FULL:
             return (
                 f"{where}: more than {at.ENTRIES} divergent groups of lanes in one warp at "

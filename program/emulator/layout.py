@@ -101,6 +101,7 @@ BAD_BARRIER = 4
 TREE_FULL = 5
 RAN_OFF = 6
 BAD_SPACE = 7
+TWO_BARRIERS = 8
 
 # State of a warp, int64 words.
 CURRENT = 0  # entry that runs; -1: none can

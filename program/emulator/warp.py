@@ -61,6 +61,7 @@ from warpbank.program.emulator.layout import (
     TRACING,
     TRAPPED,
     TREE_FULL,
+    TWO_BARRIERS,
     VALUES,
     WAITING,
 )
@@ -81,11 +82,11 @@ def fail(m, w, pc, kind, lane):
 @jit
 def settle(m, w):
     """Completion check after an instruction that made lanes arrive or exit. Then flag it, open the
-    barrier."""
+    barrier. Whether the warp has arrived at one, and may have at another."""
     S = m.state
     b = completed(m, w)
     if b < 0:
-        return
+        return False
     if S[TRACING]:
         row = m.dynamic[S[ROWS] - 1]
         row.flags |= FLAG_ARRIVE
@@ -94,6 +95,7 @@ def settle(m, w):
         row.barrier = b
         row.barrier_warps = (m.barriers[b, at.B_THREADS] + 31) >> 5
     open_if_complete(m, b)
+    return True
 
 
 @jit
@@ -132,7 +134,7 @@ def barrier(m, w, e, pc, lanes):
 
 @jit
 def exit_lanes(m, w, e, pc, lanes):
-    """EXIT by some lanes of the current entry."""
+    """EXIT by some lanes of the current entry; False: a fault."""
     E, warp = m.entries[w], m.warps[w]
     warp[LIVE] &= ~lanes
     E[e, E_MASK] &= ~lanes
@@ -147,12 +149,17 @@ def exit_lanes(m, w, e, pc, lanes):
             m.dynamic[m.state[ROWS] - 1].flags |= FLAG_LAST
         for b in range(at.BARRIERS):
             open_if_complete(m, b)
-        return
+        return True
     if warp[CURRENT] < 0:
         warp[PHASE] = WAITING
     if warp[PENDING]:
-        settle(m, w)
+        arrivals = 0  # without the lanes that exit the warp may be complete at several barriers
+        while settle(m, w):
+            arrivals += 1
+            if arrivals == 2 and m.state[TRACING]:
+                return fail(m, w, pc, TWO_BARRIERS, np.int64(0))
         choose(E, warp)
+    return True
 
 
 @jit
@@ -175,7 +182,7 @@ def control(m, w, e, pc, mask, executing):
                 return fail(m, w, pc, TREE_FULL, np.int64(0))
             choose(E, warp)
     elif op == Op.EXIT:
-        exit_lanes(m, w, e, pc, executing)
+        return exit_lanes(m, w, e, pc, executing)
     elif op == Op.BAR:
         return barrier(m, w, e, pc, executing)
     elif op == Op.TRAP:

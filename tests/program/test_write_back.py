@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numba import njit
 
+from tests.program import guarded_barrier
 from tests.program.random_ptx import random_job
 from warpbank import workloads
 from warpbank.arch.uop import TO_BANKS, TO_COLLECTOR
@@ -121,6 +122,12 @@ def test_no_read_needs_a_dropped_value_in_random_programs(seed: int) -> None:
             dropped += gone
         if registers == 255 and seed == SEEDS[0]:
             assert dropped > 0, "nothing was dropped: nothing was tested"
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_lanes_that_arrive_at_a_barrier_alone_keep_their_values(window: int) -> None:
+    kernels, trace = guarded_barrier.drawn()
+    assert replay(trace, write_back_hints(kernels, window).write_back, window)[0] == 0
 
 
 @pytest.mark.quick("[b-k]*")

@@ -82,6 +82,8 @@ def _merge(kernel: Kernel, block: Block, base: int, places: list[int], move: Ins
         if span is None:
             return False
         if span[1] >= 0:
+            if instrs[span[0]].guard not in (None, guard):
+                return False  # where it does not run the move brings what was there before
             spans[word] = span
     if guard is not None and not _guardable(instrs, base, width, places, guard):
         return False

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numba import njit
 
+from tests.program import guarded_barrier
 from tests.program.random_ptx import random_job
 from tests.program.release.test_flags import EXIT, add, kernel, sides, store
 from warpbank import workloads
@@ -101,6 +102,11 @@ def test_dead_operands_by_hand() -> None:
     assert dead_operands(code).tolist() == [0, 0, 0, 0, 0b11, 0]
     code = kernel(A=[add(1, 0, Imm(1)), add(1, 1, Imm(3)), EXIT])
     assert dead_operands(code).tolist() == [0, 0, 1, 0, 0]
+
+
+def test_lanes_that_arrive_at_a_barrier_alone_keep_their_operands() -> None:
+    kernels, trace = guarded_barrier.drawn()
+    assert replay(trace, all_bits(kernels))[0] == 0
 
 
 def test_lanes_parked_at_a_barrier_keep_their_operands() -> None:

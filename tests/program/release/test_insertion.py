@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.program import guarded_barrier
 from tests.program.release.replay import drawn, replay
 from warpbank import workloads
 from warpbank.arch.presets import preset
@@ -130,6 +131,11 @@ def test_lanes_parked_at_a_barrier_keep_their_registers(monkeypatch: pytest.Monk
     assert replay(insert_flags(trace, release_all(kernels)))[0] == 0
     monkeypatch.setattr(SimtLiveness, "_parked", lambda self, at_barriers: NOTHING)
     assert replay(insert_flags(trace, release_all(kernels)))[0] > 0
+
+
+def test_lanes_that_arrive_at_a_barrier_alone_keep_their_registers() -> None:
+    kernels, trace = guarded_barrier.drawn()
+    assert replay(insert_flags(trace, release_all(kernels)))[0] == 0
 
 
 def taken_out(trace: Trace) -> np.ndarray:
