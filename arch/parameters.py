@@ -249,7 +249,7 @@ class ExecuteConfig(_Checked):
         "unit's interval, `one`: a cycle",
         choices=("full", "one"),
     )
-    result_queue: int = item(24, "uops", "uops of one unit between dispatch and last write (credits)")
+    result_queue: int = item(24, "uops", "uops of a unit, but the load/store unit, between dispatch and last write (credits)")
 
     def unit(self, unit: Unit) -> UnitConfig:
         """Return latency and interval of `unit`. The LSU takes one uop a cycle into its queue; its latency is
@@ -392,7 +392,7 @@ class LsuConfig(_Checked):
     """Parameters of the load/store unit that the sub-cores share."""
 
     queue: int = item(4, "uops", "entries of each sub-core's input queue")
-    pending: int = item(64, "uops", "loads, atomics and fences in flight in the SM")
+    pending: int = item(64, "uops", "uops that the load/store unit has taken and not returned, of the SM")
     shared_latency: int = item(22, "cycles", "latency of shared memory, from the last pass to the result")
     const_latency: int = item(24, "cycles", "latency of constant memory, which always hits")
     shuffle_latency: int = item(22, "cycles", "latency of a lane exchange")

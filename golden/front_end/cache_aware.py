@@ -9,7 +9,8 @@ from warpbank.golden.probe import Probe
 
 class CacheAware(Gto):
     """Cache-aware scheduler: picks the warp that issued last as long as it is eligible, then the oldest warp
-    with values in a collector, then the oldest. Malekeh, section IV-B1.
+    with values in a collector, then the oldest. Malekeh, section IV-B1. Age and the last to issue are as with
+    `Gto`.
 
     Parameters
     ----------

@@ -11,7 +11,8 @@ class Gto(Scheduler):
     """Greedy-then-oldest scheduler: picks the warp that issued last as long as it is eligible, then the
     oldest eligible one.
 
-    Age is the order in which warps were started in their slots (hardware: an age matrix).
+    Age is the order in which warps were started in their slots (hardware: an age matrix). Which slot issued
+    last is remembered beyond its warp: one that starts there goes first, although it is the youngest.
 
     Parameters
     ----------

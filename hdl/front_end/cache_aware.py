@@ -15,7 +15,7 @@ class CacheAware(wiring.Component):
     """Warp scheduler that prefers warps whose values stand in a collector. Malekeh, section IV-B1.
 
     It picks the warp that issued last as long as that one is eligible, then the oldest of those that have
-    values in a collector, then the oldest.
+    values in a collector, then the oldest. Age and the last to issue are as with `Gto`.
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ class Gto(wiring.Component):
     It picks the warp that issued last as long as that one is eligible, then the oldest eligible one.
 
     A warp that starts becomes the youngest; of several that start in one cycle the lower slot is the older.
+    Which slot issued last is remembered beyond its warp: one that starts there goes first nevertheless.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ import numpy as np
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.result import Result
-from warpbank.program.trace.schema import CODE, DYNAMIC, LAUNCH, WARP, Trace
+from warpbank.program.trace.schema import CODE, DYNAMIC, FLAG_WAIT, LAUNCH, WARP, Trace
 from warpbank.sim.errors import EngineError
 from warpbank.sim.events import BatchSink
 from warpbank.sim.output import check_file
@@ -84,7 +84,7 @@ class Engine(Protocol):
 
 
 def check_trace(trace: Trace) -> None:
-    """Raise EngineError unless the trace's arrays are those of this version's schema."""
+    """Raise EngineError unless the trace's arrays are those of this schema, and its warps can end."""
     for name, dtype in (("code", CODE), ("launches", LAUNCH), ("warps", WARP), ("dynamic", DYNAMIC)):
         found = getattr(trace, name).dtype
         if found != dtype:
@@ -97,3 +97,10 @@ def check_trace(trace: Trace) -> None:
     ends = trace.warps["first"].astype(np.uint64) + trace.warps["length"]
     if len(ends) and int(ends.max()) > len(trace.dynamic):
         raise EngineError("the trace is cut off: a warp's rows go beyond the end; make the trace anew")
+    last = ends[trace.warps["length"] > 0].astype(np.int64) - 1
+    waits = last[trace.dynamic["flags"][last] & FLAG_WAIT != 0]
+    if len(waits):
+        raise EngineError(
+            f"pc {trace.dynamic['pc'][waits[0]]} is the last instruction of a warp and waits at a barrier, "
+            "from which nobody would go on; a warp ends with an instruction that does not wait"
+        )

@@ -101,6 +101,8 @@ def header(
         f"constexpr int EVENTS_PER_CYCLE = {events};",
         f"constexpr int TAIL = {tail(config)};",
         *(f"constexpr int EVENT_{name} = {number};" for number, name in enumerate(NAMES)),
+        f"constexpr int L2_MISSES = {list(COUNTERS).index('l2.misses')};",
+        f"constexpr uint64_t DRAM_INTERVAL = {config.memory.dram_interval};",
         f"constexpr int PROGRESS[] = {{{', '.join(str(list(COUNTERS).index(name)) for name in _PROGRESS)}}};",
         "",
         "// Add an event to the counters that sum it.",

@@ -59,6 +59,10 @@ class Host:
         self._launched = 0
         self._launch_cycles: dict[int, int] = {}
         self._moved = (0, 0)  # events of progress, cycle in which they were counted
+        self._missed = (
+            0,
+            0,
+        )  # lines that the L2 lacked, cycle in which the DRAM has moved them at the latest
         self._cycles = 0
         self.counters = dict.fromkeys(COUNTERS, 0)
         self.stalls = [[0] * len(Stall) for _ in range(config.sub_cores)]
@@ -204,7 +208,8 @@ class Host:
             self._checker.dispatch(uop)
 
     def quiet(self, cycle: int) -> int:
-        """Cycles since the last event other than those that come in every cycle."""
+        """Cycles since the last event other than those that come in every cycle, and since the DRAM had moved
+        all lines that it was asked for, which may wait there without bound."""
         moves = sum(
             count
             for name, count in self.counters.items()
@@ -212,7 +217,11 @@ class Host:
         )
         if moves != self._moved[0]:
             self._moved = moves, cycle
-        return cycle - self._moved[1]
+        misses, (known, free) = self.counters["l2.misses"], self._missed
+        if misses != known:
+            free = max(free, cycle) + (misses - known) * self._config.memory.dram_interval
+            self._missed = misses, free
+        return cycle - max(self._moved[1], free)
 
     def deadlock(self, cycle: int) -> ExecutionError:
         """Error of a machine that stands still."""

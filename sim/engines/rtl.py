@@ -201,7 +201,7 @@ def mismatch(
 
 def patience(config: SmConfig) -> int:
     """Patience of a run: cycles without any progress after which no warp can ever proceed, more than all that
-    can be waited for at a time."""
+    can be waited for at a time, but for the lines that wait for the DRAM, which an engine counts."""
     units = [config.sub_core.execute.unit(unit) for unit in Unit]
     longest = max(unit.latency + unit.interval for unit in units)
     memory = config.memory

@@ -3,6 +3,7 @@
 //
 // device.h is generated for the configuration: its EACH_* macros list the ports of the RTL.
 
+#include <algorithm>
 #include <memory>
 #include <new>
 
@@ -339,7 +340,13 @@ private:
             moves_ = moves;
             moved_ = cycle_;
         }
-        return cycle_ - moved_ > setup_.patience;
+        // Lines that the L2 lacks wait for the DRAM, without bound, and who asks next waits for all of them.
+        const uint64_t misses = recorder_.counters[device::L2_MISSES];
+        if (misses != misses_) {
+            dram_free_ = std::max(dram_free_, cycle_) + (misses - misses_) * device::DRAM_INTERVAL;
+            misses_ = misses;
+        }
+        return cycle_ > std::max(moved_, dram_free_) + setup_.patience;
     }
 
     // The run is over, but the L2 still serves what was sent before.
@@ -385,6 +392,7 @@ private:
     uint64_t launched_ = 0;  // cycle in which it began
     uint64_t ctas_left_ = 0;
     uint64_t moves_ = 0, moved_ = 0;
+    uint64_t misses_ = 0, dram_free_ = 0;
     bool ended_ = false;
     State stop_ = RUNNING;
 };

@@ -14,9 +14,10 @@ from tests.sim.lockstep_cases import BASELINE, machine
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.errors import OutputError
 from warpbank.arch.schemes import Scheme, parse_scheme
+from warpbank.golden.sm import simulate
 from warpbank.program.errors import ExecutionError, LaunchError
 from warpbank.program.random_programs.operations import random_trace
-from warpbank.program.trace.builder import TraceBuilder, alu, barrier
+from warpbank.program.trace.builder import TraceBuilder, alu, barrier, load, store
 from warpbank.program.trace.schema import Trace
 from warpbank.sim import engines
 from warpbank.sim.engines import EngineError, Waves, toolchain
@@ -25,7 +26,7 @@ from warpbank.sim.engines.base import check_trace
 from warpbank.sim.engines.design import design
 from warpbank.sim.engines.model import Build
 from warpbank.sim.engines.pysim import PysimEngine
-from warpbank.sim.engines.rtl import RtlEngine
+from warpbank.sim.engines.rtl import RtlEngine, patience
 from warpbank.sim.engines.tuning import tuned
 from warpbank.sim.engines.verilator import VerilatorEngine
 from warpbank.sim.events import Batch, Totals
@@ -122,6 +123,19 @@ def test_a_deadlock_is_explained(rtl: RtlEngine) -> None:
         rtl.run(trace, TINY, BASELINE)
 
 
+@pytest.mark.long
+def test_a_load_behind_many_stores_is_no_deadlock(rtl: RtlEngine) -> None:
+    """Lines that the L2 lacks wait for the DRAM without bound, and a load of the next launch behind them."""
+    overrides = ("sub_cores=1", "lsu.pending=1", "l1.mshrs=1", "memory.queue=1", "memory.dram_interval=19")
+    config = with_overrides(preset("tiny"), overrides)
+    builder = TraceBuilder()
+    builder.launch([[store(1, 2, *range(60 * each, 60 * each + 60)) for each in range(20, 29)]], registers=8)
+    trace = builder.launch([[load(3, 1, 5), alu(4, 3)]], registers=8).build()
+    golden = simulate(trace, config, parse_scheme("baseline"))
+    assert golden.cycles > 2 * patience(config)
+    assert rtl.run(trace, config, parse_scheme("baseline")).cycles == golden.cycles
+
+
 def test_what_does_not_fit_fails_before_the_build(rtl: RtlEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_, "library", lambda *_, **__: pytest.fail("it was built"))
     with pytest.raises(LaunchError, match="does not fit"):
@@ -159,6 +173,14 @@ def test_a_trace_cut_off() -> None:
         check_trace(dataclasses.replace(trace, dynamic=trace.dynamic[:-1]))
     with pytest.raises(EngineError, match="32 unsigned"):
         check_trace(dataclasses.replace(trace, values=np.zeros((3, 16), np.uint32)))
+
+
+def test_a_warp_whose_last_instruction_waits() -> None:
+    trace = TraceBuilder().launch([[alu(1), barrier(1, 2)], [alu(1), barrier(1, 2)]]).build()
+    check_trace(trace)
+    trace.warps["length"][0] -= 1
+    with pytest.raises(EngineError, match=r"pc \d+ is the last instruction of a warp and waits"):
+        check_trace(trace)
 
 
 def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
