@@ -249,7 +249,9 @@ class ExecuteConfig(_Checked):
         "unit's interval, `one`: a cycle",
         choices=("full", "one"),
     )
-    result_queue: int = item(24, "uops", "uops of a unit, but the load/store unit, between dispatch and last write (credits)")
+    result_queue: int = item(
+        24, "uops", "uops of a unit, but the load/store unit, between dispatch and last write (credits)"
+    )
 
     def unit(self, unit: Unit) -> UnitConfig:
         """Return latency and interval of `unit`. The LSU takes one uop a cycle into its queue; its latency is

@@ -25,10 +25,10 @@ class CtaDispatch:
     """CTA dispatcher: starts CTAs in order, at most one per cycle, and frees a CTA's slots when its last warp
     has drained.
 
-    Warps go to the sub-cores round robin, those of a launch beginning with sub-core 0, those of a CTA behind it
-    with the sub-core after that of the last warp started; if
-    a warp slot is missing there, with the next beginning that has them all. Slot s of a sub-core has the
-    register rows from s x rows per warp on, so that a launch's warps never fragment the banks.
+    Warps go to the sub-cores round robin: the first CTA of a launch begins with sub-core 0, others with the
+    one after that of the last warp started; if a warp slot is missing there, with the next beginning that has
+    them all. Slot s of a sub-core has the register rows from s x rows per warp on, so that a launch's warps
+    never fragment the banks.
 
     Parameters
     ----------
