@@ -163,6 +163,17 @@ def machine_name(preset_name: str | None, file: Path | None, default: str = DEFA
     return str(file) if file is not None else preset_name or default
 
 
+def files(kernel: str | None, launch: Path | None, preset_name: str | None, *more: Path | None) -> list[Path]:
+    """Files that a command reads: those that its arguments name, a launch description that is not named, and
+    `more`."""
+    found = [path for path in (launch, *more) if path is not None]
+    if kernel is not None and kernel.endswith(".ptx"):
+        found += [Path(kernel), Path(kernel).with_suffix(".toml")]
+    if preset_name is not None and is_file(preset_name):
+        found.append(Path(preset_name))
+    return found
+
+
 def is_file(name: str) -> bool:
     """Whether the name of a machine is that of a TOML file."""
     return name.endswith(".toml")

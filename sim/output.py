@@ -10,8 +10,9 @@ from warpbank.arch.errors import OutputError
 from warpbank.program.cache import whole
 
 
-def check_file(path: Path) -> None:
-    """Check, before the work, that a file can be written after it. Raises OutputError."""
+def check_file(path: Path, *inputs: Path | None) -> None:
+    """Check, before the work, that a file can be written after it, and is none of the work's `inputs`. Raises
+    OutputError."""
     folder = path.absolute().parent
     if path.is_dir():
         raise OutputError(f"cannot write {path}: it is a folder; name a file")
@@ -19,6 +20,9 @@ def check_file(path: Path) -> None:
         _refuse(path, errno.ENOTDIR if folder.exists() else errno.ENOENT)
     if not os.access(folder, os.W_OK | os.X_OK):
         _refuse(path, errno.EACCES)
+    for file in inputs:
+        if file is not None and file.exists() and path.exists() and os.path.samefile(path, file):
+            raise OutputError(f"cannot write {path}: it is what the command reads; name another file")
 
 
 def check_folder(path: Path) -> None:

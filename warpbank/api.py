@@ -309,12 +309,11 @@ def sweep(
     ClusterError : no scheduler answers.
     OutputError : `output` cannot be written; said before anything runs.
     """
-    wanted = (
-        description if isinstance(description, Sweep) else read_sweep(check.path("description", description))
-    )
+    file = None if isinstance(description, Sweep) else check.path("description", description)
+    wanted = description if isinstance(description, Sweep) else read_sweep(Path(description))
     target = check.optional(check.path, "output", output)
     if target is not None:
-        check_writable(target)
+        check_writable(target, wanted, file)
     outcomes = run_sweep(
         wanted,
         scheduler=check.optional(check.text, "scheduler", scheduler),
@@ -452,7 +451,7 @@ def compile(
     path = check.path("source", source)
     target = check.optional(check.path, "output", output)
     if target is not None:
-        check_file(target)
+        check_file(target, path)
     compiled = compile_source(
         path,
         arch=check.optional(check.text, "arch", arch),

@@ -233,3 +233,56 @@ def test_verify_without_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     said = _refused("verify", "ocu", "--rung", "golden")
     assert "pytest" in said
     assert "pip install --editable '.[test]'" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (("compile", "copy.ptx"), "copy.ptx"),
+        (("compile", "copy.cu", "-o", "copy.cu"), "copy.cu"),
+        (("launch-template", "copy.cu", "-o", "copy.cu", "--overwrite"), "copy.cu"),
+        (("sweep", "sweep.toml", "-o", "sweep.toml"), "sweep.toml"),
+        (("sweep", "sweep.toml", "-o", "copy.ptx"), "copy.ptx"),
+        (("view", "copy.ptx", "-o", "copy.ptx"), "copy.ptx"),
+        (("view", "copy.ptx", "-o", "copy.toml"), "copy.toml"),
+        (("view", "--example", "bow", "--preset", "m.toml", "-o", "m.toml"), "m.toml"),
+        (("waiting", "copy.ptx", "-o", "copy.ptx"), "copy.ptx"),
+        (("gating", "copy.ptx", "--config", "m.toml", "-o", "m.toml"), "m.toml"),
+        (("explain", "copy.ptx", "--intervals", "-o", "copy.ptx"), "copy.ptx"),
+        (("trace", "write", "copy.ptx", "copy.ptx"), "copy.ptx"),
+        (("run", "copy.ptx", "--launch", "copy.json", "--over-time", "copy.json"), "copy.json"),
+    ],
+)
+def test_no_command_writes_over_what_it_reads(
+    words: tuple[str, ...], kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _files(tmp_path)
+    Path("copy.cu").write_text("")
+    Path("copy.json").write_text(Path("copy.toml").read_text())
+    Path("m.toml").write_text('preset = "turing"\n')
+    Path("sweep.toml").write_text('kernels = ["copy.ptx"]\n')
+    before = Path(kept).read_text()
+    done = warpbank(*words)
+    assert done.code == 2
+    assert f"cannot write {kept}: it is what the command reads; name another file" in done.err
+    assert Path(kept).read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("gating", "nn"), "nn-gating.svg"),
+        (("waiting", "nn"), "nn-waiting.svg"),
+        (("explain", "nn", "--intervals"), "nn.svg"),
+    ],
+)
+def test_a_drawing_without_a_name_of_its_own_is_checked_before_the_run(
+    words: tuple[str, ...], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).mkdir()
+    done = warpbank(*words, "--size", "tiny")
+    assert done.code == 2
+    assert done.out == ""
+    assert f"cannot write {name}: it is a folder" in done.err

@@ -25,7 +25,7 @@ def compile_(
 ) -> None:
     """Compile CUDA C++ to PTX with the LLVM of the ziglang wheel; host code in the source is dropped."""
     file = target or cuda.beside(source, ".ptx")
-    check_file(file)
+    check_file(file, source)
     compiled = cuda.compiled(source, arch, include, define, standard, optimize)
     write_text(file, compiled.ptx)
     for note in compiled.notes:

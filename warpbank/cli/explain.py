@@ -55,9 +55,10 @@ def explain(
         raise WarpbankError("--intervals makes a drawing and --release tables; choose one")
     if drawing is not None and not intervals:
         raise WarpbankError("--output names the drawing that --intervals makes; give both")
-    if drawing is not None:
-        check_file(drawing)
     job = exp.find_job(kernel, size, launch)
+    file = drawing or Path(f"{job.name}.svg")
+    if intervals:
+        check_file(file, *exp.files(kernel, launch, None))
     options = runner.Options(
         max_registers=max_registers,
         allocate=not virtual,
@@ -65,7 +66,6 @@ def explain(
     )
     code = runner.compile_job(job, options)
     if intervals:
-        file = drawing or Path(f"{job.name}.svg")
         write_text(file, explaining.interval_drawing(code, limit))
         output.wrote(file)
     elif release:

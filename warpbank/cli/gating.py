@@ -62,12 +62,13 @@ def gating(
     Without renaming a register is powered from its first touch on.
     """
     experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, None, MAX_INSTRUCTIONS)
-    if drawing is not None:
-        check_file(drawing)
+    file = drawing or Path(f"{experiment.job.name}-gating.svg")
+    drawn = drawing is not None or not as_json
+    if drawn:
+        check_file(file, *exp.files(kernel, launch, preset, config))
     made = compare(experiment)
     output.emit(made, as_json, _tables)
-    if drawing is not None or not as_json:
-        file = drawing or Path(f"{made.kernel}-gating.svg")
+    if drawn:
         write_text(file, made.draw())
         output.wrote(file)
 

@@ -34,7 +34,7 @@ def launch_template(
     toml = target or cuda.beside(file, ".toml")
     if toml.exists() and not overwrite:
         raise OutputError(f"{toml} is there already; name another file with --output, or give --overwrite")
-    check_file(toml)
+    check_file(toml, file)
     text = ""
     if file.suffix == ".ptx":
         ptx = read_ptx(file)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -47,8 +48,8 @@ from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import WarpbankError
 from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
 from warpbank.sim import engines, traced
+from warpbank.sim import experiment as exp
 from warpbank.sim.engines.checkpoint import SECONDS, Checkpoint
-from warpbank.sim.experiment import Report
 from warpbank.sim.sampling.estimate import CONFIDENCE
 from warpbank.studies import run as studied
 from warpbank.studies.over_time import check_name
@@ -103,7 +104,7 @@ def run(
     if waves is None and cycles is not None:
         raise WarpbankError("--wave-cycles says which cycles go into the file that --waves names; give both")
     if over_time is not None:
-        check_name(over_time)
+        check_name(over_time, *exp.files(kernel, launch, preset, config, trace, Path(energy)))
     recorded = engines.Waves(waves, *wave_cycles(cycles)) if waves is not None else None
     kept = Checkpoint(checkpoint, checkpoint_every) if checkpoint is not None else None
     options = CompileOptions(code_order, constants, free_registers, max_registers)
@@ -181,7 +182,7 @@ def tables(measured: studied.Measured, verbose: bool = False) -> Iterator[Render
         yield _energy(energy)
 
 
-def _measured(report: Report) -> Iterator[tuple[str, object]]:
+def _measured(report: exp.Report) -> Iterator[tuple[str, object]]:
     """Cycles, instructions and IPC; those of a sample with their intervals."""
     result, sample = report.result, report.sample
     if sample is None:

@@ -43,7 +43,7 @@ def sweep(
     if sample:
         description = replace(description, sample=True)
     target = result or Path(file.name).with_suffix(".parquet")
-    check_writable(target)
+    check_writable(target, description, file)
     with runs() as report:
         outcomes = make(
             description, scheduler=scheduler, workers=workers, progress=report, on_wait=output.note

@@ -136,7 +136,7 @@ def synth(
             "name a unit (`warpbank units`) or sm; without one, only --check and --record work"
         )
     if netlist is not None:
-        check_file(netlist)
+        check_file(netlist, *exp.files(kernel, None, preset, config, *map(Path, liberty or ())))
     chosen, size = exp.find_scheme(scheme), Size.TINY
     activity = None
     if kernel is not None:

@@ -39,7 +39,7 @@ def write(
     max_instructions: InstructionsOption = MAX_INSTRUCTIONS,
 ) -> None:
     """Emulate a kernel and write its trace (docs/trace.md)."""
-    check_file(file)
+    check_file(file, *exp.files(kernel, launch, None))
     job = exp.find_job(kernel, size, launch)
     options = runner.Options(max_registers=max_registers, max_instructions=max_instructions)
     with progress.reporter() as report:

@@ -30,6 +30,7 @@ from warpbank.cli.options import (
 )
 from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, ConstantPlace
+from warpbank.sim import experiment as exp
 from warpbank.sim import traced
 from warpbank.sim.output import check_file, write_text
 from warpbank.sim.view.formats import default_name, draw
@@ -117,7 +118,7 @@ def view(
             report.reading,
         )
     target = file or default_name(experiment, form)
-    check_file(target)
+    check_file(target, *exp.files(kernel, launch, preset, config, trace))
     timeline, text = draw(experiment, first, end, form)
     write_text(target, text)
     for note in notes:
@@ -152,7 +153,7 @@ def _example(
             f"--example {name} is drawn as a machine; write --format machine, or leave it out"
         )
     target = file or Path(f"{name}-example.html")
-    check_file(target)
+    check_file(target, *exp.files(None, None, preset))
     first, end = window(cycles) if given("cycles") else (0, CYCLES)
     recording, config = record(
         example, scheme if given("scheme") else None, preset, tuple(overrides or ()), first, end

@@ -48,11 +48,12 @@ def waiting(
     The drawing shows STHLD, IPC and the state by interval.
     """
     experiment = exp.find(kernel, size, launch, preset, config, scheme, overrides, None, MAX_INSTRUCTIONS)
-    if drawing is not None:
-        check_file(drawing)
+    file = drawing or Path(f"{experiment.job.name}-waiting.svg")
+    drawn = drawing is not None or not as_json
+    if drawn:
+        check_file(file, *exp.files(kernel, launch, preset, config))
     watched = study(experiment)
     output.emit(watched, as_json, lambda _: ())
-    if drawing is not None or not as_json:
-        file = drawing or Path(f"{experiment.job.name}-waiting.svg")
+    if drawn:
         write_text(file, watched.draw())
         output.wrote(file)

@@ -242,13 +242,14 @@ _Writer = Callable[[list[dict[str, Any]], str, Mapping[str, Any]], str]
 _WRITERS: dict[str, _Writer] = {".csv": _csv, ".json": _json, ".html": _html}
 
 
-def check_name(path: Path) -> None:
-    """Check that the file's name says what it is, and that it can be written; raises WarpbankError."""
+def check_name(path: Path, *inputs: Path) -> None:
+    """Check that the file's name says what it is, and that it can be written and is none of the run's
+    `inputs`; raises WarpbankError."""
     if path.suffix not in _WRITERS:
         raise WarpbankError(
             f"--over-time takes a file name that ends in {', '.join(_WRITERS)}, not {path.name!r}"
         )
-    check_file(path)
+    check_file(path, *inputs)
 
 
 def write(path: Path, rows: list[dict[str, Any]], report: Mapping[str, Any]) -> None:

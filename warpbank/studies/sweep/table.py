@@ -126,11 +126,13 @@ def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
         ) from None
 
 
-def check_writable(path: Path) -> None:
-    """Check, before anything is run, that pyarrow is there and that the file can be written in the end.
-    Raises MissingPackageError, OutputError."""
+def check_writable(path: Path, description: Sweep, file: Path | None = None) -> None:
+    """Check, before anything is run, that pyarrow is there and that the table can be written in the end, over
+    nothing that the sweep reads; `file`: the description's own. Raises MissingPackageError, OutputError."""
     _pyarrow()
-    check_file(path)
+    files = [each for kernel in description.kernels for each in exp.files(kernel, None, None)]
+    files += [each for preset in description.presets for each in exp.files(None, None, preset)]
+    check_file(path, file, *files)
 
 
 def _cell(value: Any, kind: str) -> Any:
