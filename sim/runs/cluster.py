@@ -54,8 +54,11 @@ class Cluster:
 
         def hand_over(_: object) -> None:
             try:
-                outcome = remote.result()
-            except CancelledError:
+                # A client that was closed, by Ctrl-C for one, answers nobody.
+                if self._client.status != "running":
+                    raise CancelledError
+                outcome = remote.result(timeout=_ANSWER)
+            except (CancelledError, TimeoutError):
                 local.cancel()
                 local.set_running_or_notify_cancel()  # wakes whoever waits
             except Exception as error:

@@ -1,8 +1,12 @@
-"""A scheduler that is reached without TLS is named, unless it is on this machine."""
+"""Connection to a cluster: a scheduler that is reached without TLS is named, unless it is on this machine; a
+client that is closed is not waited for."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -34,3 +38,21 @@ def test_the_warning_comes_before_the_connection() -> None:
         cluster.connect("nosuch://192.0.2.1:1", 1),
     ):
         pass
+
+
+@pytest.mark.parametrize("status", ["closing", "closed", "running"])
+def test_a_client_that_does_not_answer_is_not_waited_for(status: str) -> None:
+    """A closed one is not asked at all; one that runs, for some seconds."""
+    done: list[Callable[[Any], None]] = []
+    remote = Mock()
+    remote.add_done_callback = done.append
+    remote.result.side_effect = TimeoutError
+    client = Mock(status="running")
+    client.submit.return_value = remote
+    future = cluster.Cluster(client, Mock()).submit(Mock())
+    client.status = status
+    done[0](remote)
+    assert future.cancelled()
+    assert [dict(call.kwargs) for call in remote.result.call_args_list] == (
+        [{"timeout": cluster._ANSWER}] if status == "running" else []
+    )
