@@ -18,7 +18,7 @@ from warpbank.arch.errors import MissingPackageError
 from warpbank.sim import extensions
 from warpbank.sim.errors import ClusterError
 from warpbank.sim.runs.spec import Task
-from warpbank.sim.runs.worker import ATTEMPTS, DIED, Outcome, children, perform, perform_elsewhere, pool
+from warpbank.sim.runs.worker import ATTEMPTS, DIED, Outcome, children, perform_elsewhere, pool, submit
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -179,7 +179,7 @@ def _perform_apart(name: str, task: Task) -> Outcome:
         if get_ident() not in mine:
             mine[get_ident()] = pool(1)
         try:
-            return mine[get_ident()].submit(perform, task).result()
+            return submit(mine[get_ident()], task).result()
         except BrokenProcessPool:
             del mine[get_ident()]
         if name not in _apart:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 
@@ -18,7 +18,7 @@ from warpbank.sim.errors import ClusterError
 from warpbank.sim.runs import store
 from warpbank.sim.runs.cluster import LOCAL, Cluster, connect
 from warpbank.sim.runs.spec import Task
-from warpbank.sim.runs.worker import ATTEMPTS, DIED, Outcome, cause, perform, processes
+from warpbank.sim.runs.worker import ATTEMPTS, DIED, Outcome, cause, processes, submit
 
 __all__ = ["LOCAL", "MOST_WORKERS", "Progress", "execute"]
 
@@ -80,20 +80,16 @@ def _locally(todo: list[Task], done: Callable[[Outcome], None], workers: int) ->
     suspects: list[Task] = []
     while todo:
         with processes(workers) as pool:
-            lost, todo = _drain(partial(_submit, pool), todo, done, 2 * workers)
+            lost, todo = _drain(partial(submit, pool), todo, done, 2 * workers)
         suspects += lost
     for task in suspects:
         for _ in range(ATTEMPTS - 1):
             with processes(1) as pool:
-                lost, _ = _drain(partial(_submit, pool), [task], done, 1)
+                lost, _ = _drain(partial(submit, pool), [task], done, 1)
             if not lost:
                 break
         else:
             done(Outcome(task, None, DIED))
-
-
-def _submit(pool: Executor, task: Task) -> Future[Outcome]:
-    return pool.submit(perform, task)
 
 
 def _remotely(

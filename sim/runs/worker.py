@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for
@@ -118,6 +118,16 @@ def pool(workers: int) -> Executor:
     )
 
 
+def submit(executor: Executor, task: Task) -> Future[Outcome]:
+    """Submit a task to a `pool`. A process that starts for it does not hear Ctrl-C before it can end without
+    a word (`_start_worker`): while Python imports its modules it would print a traceback."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited
+    try:
+        return executor.submit(perform, task)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 @contextmanager
 def processes(workers: int) -> Iterator[Executor]:
     """Context of a pool of `workers` processes, which lasts as long as it."""
@@ -135,6 +145,7 @@ def _start_worker() -> None:
     """Ctrl-C ends a worker without a word, and so does the end of the process it works for, even a killed
     one."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     parent = multiprocessing.parent_process()
     assert parent is not None
 
