@@ -12,6 +12,7 @@ Environment: WARPBANK_CACHE, another folder; WARPBANK_CACHE_LIMIT, the size of a
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import time
@@ -50,6 +51,17 @@ def whole(path: Path, temporary: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def behind_links(path: Path) -> Path:
+    """The file that a name stands for: `whole` would put its own in the place of a link, or of a device.
+
+    Raises OSError if what is there is no regular file.
+    """
+    real = Path(os.path.realpath(path))
+    if real.exists() and not real.is_file():
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return real
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,17 @@ import os
 from pathlib import Path
 
 from warpbank.arch.errors import OutputError
-from warpbank.program.cache import whole
+from warpbank.program.cache import behind_links, whole
 
 
 def check_file(path: Path, *inputs: Path | None) -> None:
     """Check, before the work, that a file can be written after it, and is none of the work's `inputs`. Raises
     OutputError."""
-    folder = path.absolute().parent
+    folder = Path(os.path.realpath(path)).parent
     if path.is_dir():
         raise OutputError(f"cannot write {path}: it is a folder; name a file")
+    if path.exists() and not path.is_file():
+        raise OutputError(f"cannot write {path}: it is a device or a pipe; name a file")
     if not folder.is_dir():
         _refuse(path, errno.ENOTDIR if folder.exists() else errno.ENOENT)
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -48,11 +50,13 @@ def _refuse(path: Path, number: int) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Writes a text file so that no reader, and no crash, ever sees half of it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with whole(path, temporary):
+        file = behind_links(path)
+        temporary = file.with_name(f".{file.name}.{os.getpid()}.part")
+        with whole(file, temporary):
             temporary.write_text(text)
     except OSError as error:
         raise OutputError(
-            f"cannot write {path}: {error.strerror}; name a folder that exists and can be written to"
+            f"cannot write {path}: {error.strerror}; name a file, in a folder that exists and can be written "
+            "to"
         ) from None

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from warpbank.arch.uop import LINE_WIDTH, MAX_DESTINATIONS, MAX_SOURCES, SECTORS, Control, Memory, Unit
-from warpbank.program.cache import whole
+from warpbank.program.cache import behind_links, whole
 from warpbank.program.errors import TraceError
 from warpbank.program.isa import DType, Op
 from warpbank.program.trace.schema import CODE, DYNAMIC, LAUNCH, SCHEMA_VERSION, WARP, Trace
@@ -69,8 +69,9 @@ def write_trace(trace: Trace, path: Path | str) -> None:
     arrays: dict[str, np.ndarray] = {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
     arrays |= {name: getattr(trace, name) for name in (*_MEMBERS, *_PLAIN)}
     try:
-        temporary = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
-        with whole(path, temporary), temporary.open("xb") as file:
+        target = behind_links(path)
+        temporary = target.with_name(f"{target.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+        with whole(target, temporary), temporary.open("xb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
                 for name, array in arrays.items():
                     # A fixed date: the same trace is the same file.

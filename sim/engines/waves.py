@@ -4,6 +4,7 @@ the pylibfst wheel."""
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -20,13 +21,13 @@ def need(waves: Waves) -> None:
 
 def finish(vcd: Path, waves: Waves) -> None:
     """Finish the waveform file that was asked for, from a complete VCD file, which is gone then."""
-    fst = vcd.with_suffix(".fst")
+    fst, target = vcd.with_suffix(".fst"), os.path.realpath(waves.path)
     try:
         if waves.path.suffix == ".fst":
             to_fst(vcd, fst)
-            os.replace(fst, waves.path)
+            shutil.move(fst, target)
         else:
-            os.replace(vcd, waves.path)
+            shutil.move(vcd, target)
     finally:
         vcd.unlink(missing_ok=True)
         fst.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from warpbank.arch.errors import OutputError
-from warpbank.sim.output import check_file
+from warpbank.sim.output import check_file, write_text
 
 
 @pytest.mark.parametrize("link", [None, os.link, os.symlink])
@@ -23,3 +23,30 @@ def test_what_is_read_is_not_written(link: object, tmp_path: Path) -> None:
         link(source, target)
     with pytest.raises(OutputError, match="it is what the command reads; name another file"):
         check_file(target, None, source)
+
+
+def test_a_link_stays_and_what_it_names_is_written(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to("elsewhere/file")
+    for text in ("new", "written over"):
+        check_file(tmp_path / "link")
+        write_text(tmp_path / "link", text)
+        assert (tmp_path / "link").is_symlink()
+        assert [each.name for each in (tmp_path / "elsewhere").iterdir()] == ["file"]
+        assert (tmp_path / "elsewhere" / "file").read_text() == text
+
+
+def test_a_link_into_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("nowhere/file")
+    with pytest.raises(OutputError, match="No such file or directory"):
+        check_file(tmp_path / "link")
+
+
+def test_a_device_or_a_pipe_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OutputError, match="it is a device or a pipe; name a file"):
+        check_file(pipe)
+    with pytest.raises(OutputError, match="it is no regular file"):
+        write_text(pipe, "")
+    assert pipe.is_fifo()

@@ -12,7 +12,7 @@ from warpbank.arch.counters import COUNTERS
 from warpbank.arch.errors import MissingPackageError, OutputError
 from warpbank.arch.events import Stall
 from warpbank.arch.schemes import BASELINE
-from warpbank.program.cache import whole
+from warpbank.program.cache import behind_links, whole
 from warpbank.program.runner import tool_versions
 from warpbank.sim import experiment as exp
 from warpbank.sim import extensions
@@ -116,9 +116,10 @@ def write(description: Sweep, outcomes: Sequence[Outcome], path: Path) -> None:
         [(name, types[kind]) for name, kind in kinds.items()], metadata={"warpbank": json.dumps(made_by)}
     )
     data = {name: [_cell(each.get(name), kind) for each in rows] for name, kind in kinds.items()}
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with whole(path, temporary):
+        file = behind_links(path)
+        temporary = file.with_name(f".{file.name}.{os.getpid()}.part")
+        with whole(file, temporary):
             parquet.write_table(arrow.Table.from_pydict(data, schema=schema), temporary)
     except OSError as error:
         raise OutputError(
