@@ -160,6 +160,10 @@ def test_a_group_stands_for_its_kernels(tmp_path: Path) -> None:
             "sub_core.banks takes whole numbers, such as 2, not 'four'",
         ),
         ('kernels = ["nn"]\n[fields]\n"sub_core.banks" = [1.5]', "takes whole numbers or strings, not 1.5"),
+        (
+            f'kernels = ["nn"]\n[fields]\n"l1.latency" = [20, {1 << 63}]',
+            f"l1.latency takes whole numbers of at most 64 bits, not {1 << 63}",
+        ),
     ],
 )
 def test_mistakes_are_one_sentence(text: str, message: str, tmp_path: Path) -> None:

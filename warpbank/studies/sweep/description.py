@@ -32,6 +32,8 @@ Value = int | str
 
 #: Most runs of a sweep.
 MOST_RUNS = 1_000_000
+#: Bound of whole numbers: what a column of the table holds.
+_MOST = 1 << 63
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,9 @@ def _check_field(preset: str, path: str, values: tuple[Value, ...]) -> None:
         except ConfigError as error:
             raise SweepError(f"sweep: fields: {error}") from None
         raise SweepError(f"sweep: fields: {unknown('field', path, field_paths(machine))}")
+    for value in values:
+        if isinstance(value, int) and not -_MOST <= value < _MOST:
+            raise SweepError(f"sweep: fields: {path} takes whole numbers of at most 64 bits, not {value}")
     old: Any = machine.to_dict()
     for part in path.split("."):
         old = old[part]
