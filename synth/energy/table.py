@@ -148,7 +148,6 @@ def own_tables(scheme: Scheme) -> list[str]:
     return [name for name in tables() if name != COMMON and table(name).covers(scheme)]
 
 
-@cache
 def table(name: str) -> EnergyTable:
     """Table of that name, or the user's own in a .toml file. Raises EnergyError that says what is wrong
     with it."""
@@ -156,7 +155,12 @@ def table(name: str) -> EnergyTable:
         return read_table(Path(name))
     if name not in tables():
         raise EnergyError(unknown("energy table", name, tables()))
-    return parse_table(name, (files(__package__) / f"{name}.toml").read_text())
+    return _shipped(name)
+
+
+@cache
+def _shipped(name: str) -> EnergyTable:
+    return parse_table(name, (files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def read_table(path: Path) -> EnergyTable:

@@ -161,6 +161,13 @@ def test_wrong_tables(text: str, message: str) -> None:
         parse_table("wrong", text)
 
 
+def test_a_table_of_the_users_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    for title in ("first", "second"):
+        file.write_text(HEAD.replace("a test", title) + ROW)
+        assert table(str(file)).title == title
+
+
 def test_unknown_table_and_file(tmp_path: Path) -> None:
     with pytest.raises(WarpbankError, match=r"Unknown energy table 'bwo'\. Did you mean bow"):
         table("bwo")
