@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from warpbank.arch.parameters import SmConfig
@@ -75,9 +76,12 @@ def energy(result: Mapping[str, Any], table: EnergyTable, config: SmConfig) -> E
             continue
         missing = [name for name in event.counters if name not in counters]
         if missing:
+            close = get_close_matches(missing[0], counters, 1)
+            near = f"; did you mean {close[0]}?" if close else ""
             raise EnergyError(
                 f"energy table {table.name}, event[{place}] ({event.structure}): the run of {scheme.name} "
                 f"has no counter {missing[0]!r}; a row may only count what every run it applies to counts"
+                f"{near}"
             )
         weighted = sum(counters[name] * _weight(name, scheme, machine) for name in event.counters)
         spent = weighted * event.price(machine)

@@ -6,7 +6,6 @@ A table is a TOML file in this folder. docs/energy.md documents its keys.
 
 from __future__ import annotations
 
-import math
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +18,7 @@ from warpbank.arch.events import EVENTS
 from warpbank.arch.names import unknown
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import BASELINE, Scheme
-from warpbank.arch.units import ROOMS
+from warpbank.arch.units import ROOMS, UNITS
 from warpbank.program.toml_table import Table
 from warpbank.synth.errors import EnergyError
 
@@ -35,6 +34,8 @@ AMOUNTS = {
     "warp": lambda config: float(config.sub_cores * config.sub_core.warps),
     "crossbar_side": lambda config: float(config.sub_core.collectors + config.sub_core.banks),
 }
+#: Bounds of the numbers of a table; within them the energy of a run is finite.
+_LEAST, _MOST = 1e-12, 1e12
 #: The table on which all schemes are compared.
 COMMON = "common"
 #: Rooms whose units a table prices. Schedulers hold no registers.
@@ -197,12 +198,11 @@ def parse_table(name: str, text: str, file: str = "") -> EnergyTable:
 
 
 def _number(table: Table, key: str, *, positive: bool = False) -> float:
-    value = float(table.take(key, (int, float), required=True))
-    if not math.isfinite(value) or value < 0 or (positive and value == 0):
-        table.fail(
-            key, f"must be a finite number, {'above zero' if positive else 'not negative'}, and is {value}"
-        )
-    return value
+    value = table.take(key, (int, float), required=True)
+    if not _LEAST <= value <= _MOST and (positive or value != 0):
+        zero = "" if positive else "zero or "
+        table.fail(key, f"must be {zero}a number from {_LEAST:g} to {_MOST:g}, and is {value}")
+    return float(value)
 
 
 def _common(row: Table) -> tuple[str, int, str, str, str, tuple[str, ...]]:
@@ -223,6 +223,10 @@ def _common(row: Table) -> tuple[str, int, str, str, str, tuple[str, ...]]:
             "has one of the keys 'room' and 'units'; the row of a scheme's own unit needs both, any other "
             "row neither",
         )
+    known = {name for unit in UNITS.get(room, {}).values() for name in unit.priced}
+    for unit in units:
+        if unit not in known:
+            row.fail("units", f"{unknown(f'unit of {room}', unit, sorted(known))} --load registers your own.")
     return structure, node, tool, source, room, units
 
 
