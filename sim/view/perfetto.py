@@ -58,7 +58,7 @@ def perfetto(timeline: Timeline) -> str:
             named.add((core, thread))
             events += _thread(core, thread, _lane_name(warp, 0), 1000 + thread)
         events += (_instant(core, thread, mark) for mark in marks)
-    lines = ",\n".join(json.dumps(event) for event in events)
+    lines = ",\n".join(json.dumps(event, allow_nan=False) for event in events)
     return f'{{"displayTimeUnit": "ms", "traceEvents": [\n{lines}\n]}}\n'
 
 

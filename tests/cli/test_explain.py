@@ -37,6 +37,12 @@ def test_mistakes(arguments: tuple[str, ...], message: str) -> None:
     assert message in " ".join(done.err.split())
 
 
+def test_a_drawing_is_no_json() -> None:
+    done = warpbank("explain", "spmv", "--intervals", "--json")
+    assert done.code == 2
+    assert "--intervals makes a drawing and prints nothing; leave --json out" in " ".join(done.err.split())
+
+
 def test_blocks_as_tables() -> None:
     done = warpbank("explain", "reduction", "--liveness", "simt")
     assert done.code == 0, done.err

@@ -44,6 +44,14 @@ def one_launch(exempt: tuple[int, ...]) -> Trace:
     return trace
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_kernel_without_registers_uses_none_of_them() -> None:
+    builder = TraceBuilder()
+    builder.launch([[]], registers=0)
+    found = observed(builder.build(), [(0, -1, "cta_start", (0,)), (9, -1, "cta_end", (0,))], 10)
+    assert found["used"] == found["registers"] == 0.0
+
+
 def test_renaming_by_hand() -> None:
     """p0 in cycles 2 to 6 and again from 7 to 8; p1 in 4 and 5; p9 (row 4: the other sub-array) from 8 on,
     lost in 9, the end."""

@@ -53,6 +53,8 @@ def explain(
     """
     if intervals and release:
         raise WarpbankError("--intervals makes a drawing and --release tables; choose one")
+    if intervals and as_json:
+        raise WarpbankError("--intervals makes a drawing and prints nothing; leave --json out")
     if drawing is not None and not intervals:
         raise WarpbankError("--output names the drawing that --intervals makes; give both")
     job = exp.find_job(kernel, size, launch)

@@ -153,7 +153,7 @@ def _plain(result: Any) -> Any:
 
 
 def _json(data: Any) -> None:
-    sys.stdout.write(json.dumps(data, indent=2) + "\n")
+    sys.stdout.write(json.dumps(data, indent=2, allow_nan=False) + "\n")
 
 
 def _plainly(console: Console, text: str) -> None:

@@ -192,7 +192,8 @@ def _csv(rows: list[dict[str, Any]], title: str, made_by: Mapping[str, Any]) -> 
 
 
 def _json(rows: list[dict[str, Any]], title: str, made_by: Mapping[str, Any]) -> str:
-    return json.dumps({"title": title, "made_by": made_by, "columns": COLUMNS, "rows": rows}, indent=1) + "\n"
+    data = {"title": title, "made_by": made_by, "columns": COLUMNS, "rows": rows}
+    return json.dumps(data, indent=1, allow_nan=False) + "\n"
 
 
 def _html(rows: list[dict[str, Any]], title: str, made_by: Mapping[str, Any]) -> str:

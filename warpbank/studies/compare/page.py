@@ -27,7 +27,10 @@ def write(made: Comparison, folder: Path) -> list[Path]:
         raise OutputError(
             f"cannot make the folder {folder}: {error.strerror}; name another with --output"
         ) from None
-    texts = {"compare.html": html(page(made)), "compare.json": json.dumps(made.to_dict(), indent=2) + "\n"}
+    texts = {
+        "compare.html": html(page(made)),
+        "compare.json": json.dumps(made.to_dict(), indent=2, allow_nan=False) + "\n",
+    }
     for name, text in texts.items():
         write_text(folder / name, text)
     return [folder / name for name in texts]

@@ -30,7 +30,10 @@ def write(made: Exploration, folder: Path) -> list[Path]:
         raise OutputError(
             f"cannot make the folder {folder}: {error.strerror}; name another with --output"
         ) from None
-    texts = {"explore.html": html(page(made)), "explore.json": json.dumps(made.to_dict(), indent=2) + "\n"}
+    texts = {
+        "explore.html": html(page(made)),
+        "explore.json": json.dumps(made.to_dict(), indent=2, allow_nan=False) + "\n",
+    }
     for name, text in texts.items():
         write_text(folder / name, text)
     return [folder / name for name in texts]

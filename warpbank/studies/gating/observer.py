@@ -130,6 +130,7 @@ class Gating:
         subarrays = Spans(self._subarrays(spans.place), spans.start, spans.end).count(cycles)
         powered = spans.count(cycles)
         used = powered[:WINDOW] / np.maximum(given[:WINDOW], 1)
+        shares = used[given[:WINDOW] > 0]  # none where no warp has a register
         step = -(-cycles // POINTS)
         curves = {"given": given, "registers": powered, "subarrays": subarrays}
         return {
@@ -140,7 +141,7 @@ class Gating:
             "of_registers": self._config.sub_cores * core.warp_registers,
             "subarrays": float(subarrays.mean()),
             "of_subarrays": len(np.unique(self._subarrays(self._all()))),
-            "used": float(used[given[:WINDOW] > 0].mean()),
+            "used": float(shares.mean()) if len(shares) else 0.0,
             "parts": _parts(np.where(given[:WINDOW] > 0, used, 0)),
             "curve": {"step": step, **{name: _means(values, step) for name, values in curves.items()}},
             "first": self._first(rows, renamed, registers),

@@ -31,7 +31,10 @@ def write(made: Reproduction, folder: Path) -> list[Path]:
         ) from None
     name = made.paper.name
     texts = {f"{name}-{part.figure.name}.csv": csv_text(part, made) for part in made.comparisons}
-    texts |= {f"{name}.md": markdown(made), f"{name}.json": json.dumps(made.to_dict(), indent=2) + "\n"}
+    texts |= {
+        f"{name}.md": markdown(made),
+        f"{name}.json": json.dumps(made.to_dict(), indent=2, allow_nan=False) + "\n",
+    }
     texts[f"{name}.html"] = html(page(made))
     for file, text in texts.items():
         write_text(folder / file, text)
@@ -81,7 +84,7 @@ def write_scorecard(card: Sequence[Entry], made_by: dict[str, Any], folder: Path
     data = {"made_by": made_by, "entries": [entry.to_dict() for entry in card]}
     texts = {
         "scorecard.md": f"# Scorecard\n\n{scorecard.markdown(card)}",
-        "scorecard.json": json.dumps(data, indent=1) + "\n",
+        "scorecard.json": json.dumps(data, indent=1, allow_nan=False) + "\n",
     }
     for file, text in texts.items():
         write_text(folder / file, text)
