@@ -54,7 +54,8 @@ def write_text(path: Path, text: str) -> None:
         file = behind_links(path)
         temporary = file.with_name(f".{file.name}.{os.getpid()}.part")
         with whole(file, temporary):
-            temporary.write_text(text)
+            # File names that are no UTF-8 are in some texts.
+            temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise OutputError(
             f"cannot write {path}: {error.strerror}; name a file, in a folder that exists and can be written "

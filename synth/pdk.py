@@ -58,7 +58,7 @@ def load(files: Sequence[Path], folder: Path) -> Tools:
     texts = tuple((path.name, _text(path)) for path in files)
     names = tuple(f"cells{number}.lib" for number in range(len(files)))
     for name, (_, text) in zip(names, texts, strict=True):
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="utf-8")
     return Tools(_library(texts), tuple(Path(name) for name in names))
 
 

@@ -69,7 +69,7 @@ class Workload:
 def ptx_text(name: str) -> tuple[str, str]:
     """The committed PTX of a kernel and the path it was read from."""
     path = files(__package__) / "ptx" / f"{name}.ptx"
-    return path.read_text(), str(path)
+    return path.read_text(encoding="utf-8"), str(path)
 
 
 @cache

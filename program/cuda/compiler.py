@@ -171,7 +171,7 @@ def compile_source(
         # `assert`, which NDEBUG takes away.
         macros = work / "macros.h"
         defined = "".join(f"#define {name} {value}\n" for name, value in (defines or {}).items())
-        macros.write_text(f"{defined}#include <assert.h>\n")
+        macros.write_text(f"{defined}#include <assert.h>\n", encoding="utf-8")
         options += ["-include", str(macros)]
         options += [f"-I{folder}" for folder in (*include, workloads)]
         front = _Front(source, arch, options, work)

@@ -50,3 +50,9 @@ def test_a_device_or_a_pipe_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="it is no regular file"):
         write_text(pipe, "")
     assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize(("text", "written"), [("\u00b1", b"\xc2\xb1"), ("\udcff", rb"\udcff")])
+def test_text_is_utf_8_in_every_locale(text: str, written: bytes, tmp_path: Path) -> None:
+    write_text(tmp_path / "file", text)
+    assert (tmp_path / "file").read_bytes() == written

@@ -249,7 +249,7 @@ def published(paper: Paper) -> dict[str, Published]:
     Raises WarpbankError if the file names a figure or column that the paper's module does not have.
     """
     name = f"{paper.name}.toml"
-    data = tomllib.loads((files(__package__) / "published" / name).read_text())
+    data = tomllib.loads((files(__package__) / "published" / name).read_text(encoding="utf-8"))
     columns = {figure.name: figure.columns for figure in paper.figures}
     read = {}
     for figure, entry in data.items():
