@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -78,3 +81,27 @@ def test_a_wrong_register_file_is_no_mistake_of_the_user(monkeypatch: pytest.Mon
     done = warpbank("run", "vectoradd", "--size", "tiny")
     assert done.code == 1
     assert "pc 7 (FADD R3, R4, R5): register R3, lane 4: expected 0x00000005" in done.err
+
+
+def test_a_full_disk_behind_standard_output_is_one_sentence() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        command = [sys.executable, "-m", "warpbank", "schemes", "--json"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: cannot write standard output: No space left on device\n",
+    )
+
+
+def test_a_locale_without_our_signs_gets_others() -> None:
+    script = "import warpbank.cli.app as app, warpbank.cli.start as start\n"
+    script += "app.main = lambda: print('\\u00b1')\nstart.main()"
+    ascii_only = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | ascii_only,
+    )
+    assert done.stdout == "?\n"

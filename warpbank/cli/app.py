@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
@@ -105,9 +107,20 @@ def main() -> None:
     """Entry point: a user's mistake is one paragraph on the error stream and exit code 2, never a traceback.
     A wrong operand, which is the register file's mistake, ends with exit code 1."""
     try:
-        app(prog_name="warpbank")  # also the name that completion is installed for
+        try:
+            app(prog_name="warpbank")  # also the name that completion is installed for
+        finally:
+            sys.stdout.flush()
     except WarpbankError as error:
         output.error(str(error))
         for note in getattr(error, "__notes__", ()):
             output.note(note)
         sys.exit(error.exit_code)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO, errno.EPIPE) or error.filename is not None:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
+        if error.errno == errno.EPIPE:  # whoever read has seen enough
+            sys.exit(1)
+        output.error(f"cannot write standard output: {error.strerror}")
+        sys.exit(2)

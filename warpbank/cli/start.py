@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import warnings
@@ -60,6 +61,8 @@ def _show(
 def main() -> None:
     """Run the command line."""
     warnings.showwarning = _show
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a locale without the sign for "give or take"
     if native.wanted() and not native.active() and not _editable() and _simulates(sys.argv[1:]):
         _compile()
     from warpbank.cli.app import main as app
