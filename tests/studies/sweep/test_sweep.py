@@ -142,6 +142,7 @@ def test_a_group_stands_for_its_kernels(tmp_path: Path) -> None:
     [
         ("kernels = ", "is not TOML"),
         ("", "s.toml: kernels: names at least one kernel"),
+        ('kernel = ["nn"]', "s.toml: kernel: there is no such key; did you mean 'kernels'?"),
         ("kernels = [1]", "takes names in quotes, not 1"),
         ('kernels = ["vectorad"]', "s.toml: Unknown kernel 'vectorad'. Did you mean vectoradd"),
         ('kernels = ["nn"]\nschemes = ["bwo"]', "Unknown scheme 'bwo'"),
@@ -420,3 +421,31 @@ def test_others_read_the_file(name: str, cache: Path, tmp_path: Path) -> None:
 def test_python_descriptions_are_checked() -> None:
     with pytest.raises(WarpbankError, match="sweep: kernels has no values"):
         Sweep(())
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"fields": None}, "fields takes a dictionary by name, not None"),
+        ({"fields": {"sub_core.banks": ([1],)}}, r"sub_core.banks takes whole numbers or texts .* not \[1\]"),
+        ({"fields": {"sub_core.collector.boc_entries": (2.5,)}}, "or texts in quotes, not 2.5"),
+        ({"fields": {"sub_core.collector.boc_entries": (None,)}}, "or texts in quotes, not None"),
+        ({"scheme_fields": 5}, "scheme_fields takes a dictionary by name, not 5"),
+        ({"scheme_fields": {5: {}}}, "Unknown scheme of this sweep '5'"),
+        ({"scheme_fields": {"baseline": {"sub_core.banks": ([1],)}}}, r"texts in quotes, not \[1\]"),
+        ({"kernels": ([1],)}, r"kernels takes names in quotes, not \[1\]"),
+        ({"kernels": ("k\0.ptx",)}, "kernels takes names without NUL characters"),
+        ({"schemes": ({},)}, "schemes takes names in quotes, not {}"),
+        ({"code_order": ([],)}, r"code_order takes whole numbers or texts in quotes, not \[\]"),
+        ({"engine": 5}, "engine takes a name in quotes, not 5"),
+        ({"sample": "x"}, "sample takes True or False, not 'x'"),
+    ],
+)
+def test_values_of_the_wrong_type(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(WarpbankError, match=f"sweep: .*{message}"):
+        Sweep(**({"kernels": ("nn",)} | given))
+
+
+def test_a_file_that_is_not_there_is_named_once(tmp_path: Path) -> None:
+    with pytest.raises(WarpbankError, match=r"none\.toml: No such file or directory$"):
+        read_sweep(tmp_path / "none.toml")

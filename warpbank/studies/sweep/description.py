@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -72,6 +72,13 @@ class Sweep:
     sample: bool = False
 
     def __post_init__(self) -> None:
+        for name, given in (("fields", self.fields), ("scheme_fields", self.scheme_fields)):
+            if not isinstance(given, dict):
+                raise SweepError(f"sweep: {name} takes a dictionary by name, not {given!r}")
+        if not isinstance(self.engine, str):
+            raise SweepError(f"sweep: engine takes a name in quotes, not {self.engine!r}")
+        if not isinstance(self.sample, bool):
+            raise SweepError(f"sweep: sample takes True or False, not {self.sample!r}")
         lists: dict[str, tuple[Any, ...]] = {
             "kernels": self.kernels,
             "schemes": self.schemes,
@@ -85,12 +92,12 @@ class Sweep:
                 raise SweepError(f"sweep: {name} takes several values, such as ({values!r},), not {values!r}")
             if not values:
                 raise SweepError(f"sweep: {name} has no values")
-            if len(set(values)) != len(values):
-                raise SweepError(f"sweep: {name} has a value twice: {', '.join(map(str, values))}")
-        for name in ("kernels", "schemes", "size", "preset"):
-            for value in lists[name]:
-                if not isinstance(value, str):
+            for value in values:
+                if name in ("kernels", "schemes", "size", "preset") and not isinstance(value, str):
                     raise SweepError(f"sweep: {name} takes names in quotes, not {value!r}")
+                if isinstance(value, str) and "\0" in value:
+                    raise SweepError(f"sweep: {name} takes names without NUL characters, not {value!r}")
+            _check_different(name, values)
         count = prod(len(values) for values in lists.values())
         if count > MOST_RUNS:
             raise SweepError(f"sweep: its lists make {count} runs; at most {MOST_RUNS} can be asked for")
@@ -110,7 +117,9 @@ class Sweep:
     def _check_own(self, scheme: str, fields: object) -> None:
         """Check the fields of one scheme."""
         if scheme not in self.schemes:
-            raise SweepError(f"sweep: scheme_fields: {unknown('scheme of this sweep', scheme, self.schemes)}")
+            raise SweepError(
+                f"sweep: scheme_fields: {unknown('scheme of this sweep', str(scheme), self.schemes)}"
+            )
         if not isinstance(fields, dict):
             raise SweepError(f"sweep: scheme_fields: {scheme} takes fields and their values, not {fields!r}")
         for path, values in fields.items():
@@ -119,8 +128,7 @@ class Sweep:
                 raise SweepError(f"sweep: {name} stands in fields, too, for all schemes; leave one out")
             if not isinstance(values, tuple | list) or not values:
                 raise SweepError(f"sweep: {name} takes several values, not {values!r}")
-            if len(set(values)) != len(values):
-                raise SweepError(f"sweep: {name} has a value twice: {', '.join(map(str, values))}")
+            _check_different(name, values)
             for preset in self.presets:
                 _check_field(preset, path, tuple(values))
 
@@ -156,6 +164,15 @@ class Sweep:
             yield CompileOptions(choice(CodeOrder, "code_order", order), place, free, registers)
 
 
+def _check_different(name: str, values: Sequence[Any]) -> None:
+    """The values are whole numbers, texts or None, each once."""
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | str | None):
+            raise SweepError(f"sweep: {name} takes whole numbers or texts in quotes, not {value!r}")
+    if len(set(values)) != len(values):
+        raise SweepError(f"sweep: {name} has a value twice: {', '.join(map(str, values))}")
+
+
 def _check_field(preset: str, path: str, values: tuple[Value, ...]) -> None:
     """The field exists, and its values are of its kind."""
     machine = exp.find_config(preset, None, [])
@@ -166,6 +183,8 @@ def _check_field(preset: str, path: str, values: tuple[Value, ...]) -> None:
             raise SweepError(f"sweep: fields: {error}") from None
         raise SweepError(f"sweep: fields: {unknown('field', path, field_paths(machine))}")
     for value in values:
+        if value is None:
+            raise SweepError(f"sweep: fields: {path} takes whole numbers or texts in quotes, not None")
         if isinstance(value, int) and not -_MOST <= value < _MOST:
             raise SweepError(f"sweep: fields: {path} takes whole numbers of at most 64 bits, not {value}")
     old: Any = machine.to_dict()
@@ -181,14 +200,14 @@ def read_sweep(path: Path) -> Sweep:
     """Sweep that a TOML file describes. Raises SweepError that names the file and the key."""
     try:
         content = toml.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise SweepError(f"cannot read the sweep {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
         raise SweepError(f"cannot read the sweep {path}: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise SweepError(f"{path} is not TOML: {error}") from None
     top = Table(str(path), "", content, SweepError)
     kernels = tuple(_kernel(path, name) for name in workloads.expand(_texts(top, "kernels", ())))
-    if not kernels:
-        top.fail("kernels", "names at least one kernel")
     fields = top.take("fields", (dict,), {})
     own = top.take("scheme_fields", (dict,), {})
     for scheme, values in own.items():
@@ -207,6 +226,8 @@ def read_sweep(path: Path) -> Sweep:
     }
     lists["presets"] = tuple(_machine(path, name) for name in lists["presets"])
     top.done()
+    if not kernels:
+        top.fail("kernels", "names at least one kernel")
     try:
         return Sweep(
             kernels,
