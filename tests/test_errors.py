@@ -20,6 +20,7 @@ from tests.cli.command import warpbank
 from warpbank import errors
 from warpbank.golden.check import OperandMismatch
 from warpbank.program.errors import PtxError
+from warpbank.results import Ptx, SweepResult
 
 
 @dataclass(frozen=True)
@@ -329,6 +330,9 @@ BOTH = (
         {"output": "no/k.ptx"},
     ),
     Mistake("sweep", E.SweepError, wb.sweep, ("none.toml",), ("sweep", "none.toml"), "none.toml"),
+    Mistake("source_nul", E.ArgumentError, wb.compile, ("k\0.cu",), (), "without NUL characters"),
+    Mistake("preset_nul", E.ArgumentError, wb.run, ("nn",), (), "preset takes a name", {"preset": "\0.toml"}),
+    Mistake("published", E.ArgumentError, wb.compare, (), (), "True or False", {"as_published": "no"}),
     Mistake("source_type", E.ArgumentError, wb.compile, (3,), (), "source takes"),
     Mistake("macros", E.ArgumentError, wb.compile, ("k.cu",), (), "{'SIZE': 4}", {"defines": ["A"]}),
     Mistake("include", E.ArgumentError, wb.compile, ("k.cu",), (), "list of names", {"include": 3}),
@@ -579,3 +583,11 @@ def test_an_operand_mismatch_comes_back_from_a_worker() -> None:
     assert (error.warp, error.slot, error.register, error.expected, error.found) == (2, 3, 5, 0xAB, 0xCD)
     assert "R5, lane 4: expected 0x000000ab, found 0x000000cd" in str(error)
     assert error.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "result", [Ptx(Path("k.cu"), "sm_75", "", ()), SweepResult(wb.Sweep(("nn",)), ())], ids=["ptx", "sweep"]
+)
+def test_a_result_is_written_to_a_name(result: Ptx | SweepResult) -> None:
+    with pytest.raises(E.ArgumentError, match="path takes a text in quotes or a Path, not 5"):
+        result.write(5)  # type: ignore[arg-type]

@@ -265,7 +265,7 @@ def compare(
         ),
         overrides=check.overrides(overrides),
         options=check.compile_options(code_order, constants, free_registers, max_registers),
-        published=as_published,
+        published=check.switch("as_published", as_published),
         engine=check.text("engine", engine),
         scheduler=check.optional(check.text, "scheduler", scheduler),
         workers=check.optional(check.workers, "workers", workers),

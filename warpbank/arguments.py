@@ -27,14 +27,21 @@ def text(argument: str, value: object) -> str:
     """A text."""
     if not isinstance(value, str):
         raise ArgumentError(f"{argument} takes a text in quotes, not {value!r}")
-    return value
+    return _without_nul(argument, value)
 
 
 def name(argument: str, value: object) -> str:
     """A name of what is shipped, or a file."""
     if not isinstance(value, str | Path):
         raise ArgumentError(f"{argument} takes a text in quotes or a Path, not {value!r}")
-    return str(value)
+    return _without_nul(argument, str(value))
+
+
+def _without_nul(argument: str, value: str) -> str:
+    """A text that may be a file's name, which has no NUL."""
+    if "\0" in value:
+        raise ArgumentError(f"{argument} takes a name without NUL characters, not {value!r}")
+    return value
 
 
 def path(argument: str, value: object) -> Path:

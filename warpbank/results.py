@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from warpbank import arguments as check
 from warpbank.arch.parameters import SmConfig
 from warpbank.sim import lockstep
 from warpbank.sim.experiment import Report
@@ -170,7 +171,7 @@ class SweepResult:
 
         Raises MissingPackageError if pyarrow is not installed, OutputError if the file cannot be written.
         """
-        write(self.description, self.outcomes, Path(path))
+        write(self.description, self.outcomes, check.path("path", path))
 
 
 @dataclass(frozen=True)
@@ -278,7 +279,7 @@ class Ptx:
 
     def write(self, path: str | Path) -> None:
         """Write the text to a file. Raises OutputError if that fails."""
-        write_text(Path(path), self.text)
+        write_text(check.path("path", path), self.text)
 
     def to_dict(self) -> dict[str, Any]:
         """Dictionary for JSON: `source`, `target`, `text`, `kernels`, `notes`."""
