@@ -226,6 +226,12 @@ def test_finalists_are_synthesized(here: Here, monkeypatch: pytest.MonkeyPatch, 
     assert "was synthesized" in "".join(section.text for section in page(made).sections)
 
 
+def test_a_file_that_is_no_library_is_refused_before_the_runs(tmp_path: Path) -> None:
+    (tmp_path / "picture.lib").write_bytes(b"\x89PNG\r\n")
+    with pytest.raises(WarpbankError, match=r"picture\.lib cannot be read"):
+        explore(("vectoradd",), **{**HOW, "synthesize": 1, "liberty": [str(tmp_path / "picture.lib")]})
+
+
 def test_a_part_of_a_finalist_is_mapped_to_a_library(tmp_path: Path) -> None:
     (tmp_path / "small.lib").write_text(text())
     (liberty,) = finalists.libraries([str(tmp_path / "small.lib")])

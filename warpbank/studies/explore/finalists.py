@@ -84,7 +84,7 @@ class Mapped:
 
 def libraries(given: Sequence[str] | None) -> tuple[str, ...]:
     """Liberty files that finalists are synthesized with (`warpbank.synth.pdk.find`). Raises ArgumentError if
-    there are none, LibertyError for a file that is not there."""
+    there are none, LibertyError for a file that is not there or is no library."""
     from warpbank.synth import pdk
 
     found = pdk.find(given)
@@ -92,6 +92,7 @@ def libraries(given: Sequence[str] | None) -> tuple[str, ...]:
         raise ArgumentError(
             "--synthesize needs a cell library: name one with --liberty FILE.lib, or in $WARPBANK_LIBERTY"
         )
+    pdk.name(found)  # reads it
     return tuple(str(path.absolute()) for path in found)
 
 
