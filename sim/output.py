@@ -27,9 +27,9 @@ def check_file(path: Path, *inputs: Path | None) -> None:
             raise OutputError(f"cannot write {path}: it is what the command reads; name another file")
 
 
-def check_folder(path: Path) -> None:
-    """Check, before the work, that a folder is there or can be made, and can be written to. Raises
-    OutputError."""
+def check_folder(path: Path, *names: str) -> None:
+    """Check, before the work, that a folder is there or can be made, and can be written to, and so can files
+    of these `names` in it. Raises OutputError."""
     there = path.absolute()
     while not there.exists():
         there = there.parent
@@ -40,6 +40,9 @@ def check_folder(path: Path) -> None:
         wrong = errno.EACCES
     if wrong:
         raise OutputError(f"cannot make the folder {path}: {os.strerror(wrong)}; name another with --output")
+    if there == path.absolute():
+        for name in names:
+            check_file(path / name)
 
 
 def _refuse(path: Path, number: int) -> None:

@@ -42,11 +42,13 @@ from warpbank.sim.output import check_file, check_folder
 from warpbank.sim.runs.execute import Progress as RunsProgress
 from warpbank.studies.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison
 from warpbank.studies.compare import compare as run_comparison
+from warpbank.studies.compare.page import FILES as COMPARISON_FILES
 from warpbank.studies.compare.page import write as write_comparison
 from warpbank.studies.explore import DEFAULT_KERNELS as EXPLORED_KERNELS
 from warpbank.studies.explore import FACTOR, MOST_SEED, SAMPLES, Exploration
 from warpbank.studies.explore import explore as run_exploration
 from warpbank.studies.explore.measure import DEFAULT_AIMS
+from warpbank.studies.explore.page import FILES as EXPLORATION_FILES
 from warpbank.studies.explore.page import write as write_exploration
 from warpbank.studies.sweep import Sweep, read_sweep
 from warpbank.studies.sweep import sweep as run_sweep
@@ -253,7 +255,7 @@ def compare(
     """
     folder = check.optional(check.path, "output", output)
     if folder is not None:
-        check_folder(folder)
+        check_folder(folder, *COMPARISON_FILES)
     made = run_comparison(
         check.names("schemes", schemes),
         check.names("kernels", kernels),
@@ -389,7 +391,7 @@ def explore(
     """
     folder = check.optional(check.path, "output", output)
     if folder is not None:
-        check_folder(folder)
+        check_folder(folder, *EXPLORATION_FILES)
     made = run_exploration(
         check.names("kernels", kernels),
         size=check.size(size),

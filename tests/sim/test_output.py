@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from warpbank.arch.errors import OutputError
-from warpbank.sim.output import check_file, write_text
+from warpbank.sim.output import check_file, check_folder, write_text
 
 
 @pytest.mark.parametrize("link", [None, os.link, os.symlink])
@@ -56,3 +56,11 @@ def test_a_device_or_a_pipe_is_not_replaced(tmp_path: Path) -> None:
 def test_text_is_utf_8_in_every_locale(text: str, written: bytes, tmp_path: Path) -> None:
     write_text(tmp_path / "file", text)
     assert (tmp_path / "file").read_bytes() == written
+
+
+def test_files_of_a_folder_are_checked_where_it_is_there(tmp_path: Path) -> None:
+    (tmp_path / "page.json").mkdir()
+    check_folder(tmp_path, "page.html")
+    check_folder(tmp_path / "new", "page.json")
+    with pytest.raises(OutputError, match=r"page\.json: it is a folder; name a file"):
+        check_folder(tmp_path, "page.html", "page.json")

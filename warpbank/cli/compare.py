@@ -36,7 +36,7 @@ from warpbank.sim.output import check_folder
 from warpbank.studies.compare import DEFAULT_KERNELS, DEFAULT_SCHEMES, Comparison
 from warpbank.studies.compare import compare as make
 from warpbank.studies.compare.measures import MEASURES
-from warpbank.studies.compare.page import write
+from warpbank.studies.compare.page import FILES, write
 from warpbank.studies.compare.table import labels
 
 #: Folder of the page where none is named.
@@ -109,7 +109,7 @@ def compare(
     if folder is None and not as_json:
         folder = FOLDER
     if folder is not None:
-        check_folder(folder)
+        check_folder(folder, *FILES)
     with runs() as report:
         made = make(
             listed(schemes),

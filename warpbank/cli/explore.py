@@ -32,7 +32,7 @@ from warpbank.sim.output import check_folder
 from warpbank.studies.explore import DEFAULT_KERNELS, FACTOR, MOST_SEED, SAMPLES, Exploration
 from warpbank.studies.explore import explore as make
 from warpbank.studies.explore.measure import AIMS, DEFAULT_AIMS
-from warpbank.studies.explore.page import write
+from warpbank.studies.explore.page import FILES, write
 from warpbank.studies.explore.sentences import headline, limits, model, worth
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def explore(
     if folder is None and not as_json:
         folder = FOLDER
     if folder is not None:
-        check_folder(folder)
+        check_folder(folder, *FILES)
     with runs() as report:
         made = make(
             listed(kernels),

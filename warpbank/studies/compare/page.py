@@ -14,6 +14,8 @@ from warpbank.studies.compare.area import NOTE
 from warpbank.studies.compare.measures import MEASURES, Measure
 from warpbank.studies.compare.table import Comparison, labels
 
+#: Files that are written.
+FILES = ("compare.html", "compare.json")
 #: Pixels that a bar needs.
 _BAR = 9
 
@@ -27,13 +29,10 @@ def write(made: Comparison, folder: Path) -> list[Path]:
         raise OutputError(
             f"cannot make the folder {folder}: {error.strerror}; name another with --output"
         ) from None
-    texts = {
-        "compare.html": html(page(made)),
-        "compare.json": json.dumps(made.to_dict(), indent=2, allow_nan=False) + "\n",
-    }
-    for name, text in texts.items():
+    texts = (html(page(made)), json.dumps(made.to_dict(), indent=2, allow_nan=False) + "\n")
+    for name, text in zip(FILES, texts, strict=True):
         write_text(folder / name, text)
-    return [folder / name for name in texts]
+    return [folder / name for name in FILES]
 
 
 def page(made: Comparison) -> Page:

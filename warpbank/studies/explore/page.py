@@ -17,6 +17,8 @@ from warpbank.studies.explore.measure import AIMS
 from warpbank.studies.explore.result import Exploration, Explored
 from warpbank.studies.explore.sentences import headline, limits, model, worth
 
+#: Files that are written.
+FILES = ("explore.html", "explore.json")
 #: Pixels that a plane needs.
 _PLANE = 640
 
@@ -30,13 +32,10 @@ def write(made: Exploration, folder: Path) -> list[Path]:
         raise OutputError(
             f"cannot make the folder {folder}: {error.strerror}; name another with --output"
         ) from None
-    texts = {
-        "explore.html": html(page(made)),
-        "explore.json": json.dumps(made.to_dict(), indent=2, allow_nan=False) + "\n",
-    }
-    for name, text in texts.items():
+    texts = (html(page(made)), json.dumps(made.to_dict(), indent=2, allow_nan=False) + "\n")
+    for name, text in zip(FILES, texts, strict=True):
         write_text(folder / name, text)
-    return [folder / name for name in texts]
+    return [folder / name for name in FILES]
 
 
 def page(made: Exploration) -> Page:
