@@ -21,7 +21,19 @@ from warpbank.program.isa import (
 
 
 class MachineCodeError(Exception):
-    """Error of code that breaks the rules of the instruction set: ours, never a user's."""
+    """Error of code that breaks the rules of the instruction set: ours, never a user's.
+
+    Parameters
+    ----------
+    message : the instruction and its fault.
+    line : of the PTX that the instruction was made of; 0 where none was.
+    why : the fault alone.
+    """
+
+    def __init__(self, message: str, line: int = 0, why: str = "") -> None:
+        super().__init__(message)
+        self.line = line
+        self.why = why or message
 
 
 #: Number of source operands, fewest and most.
@@ -120,7 +132,9 @@ def verify(kernel: Kernel) -> Kernel:
             if why:
                 raise MachineCodeError(
                     f"kernel {kernel.name}, block {block.label}, pc {pc}, {instr.op.name} "
-                    f"(line {instr.line}): {why}"
+                    f"(line {instr.line}): {why}",
+                    instr.line,
+                    why,
                 )
             pc += 1
     last = next((b.instrs[-1] for b in reversed(kernel.blocks) if b.instrs), None)

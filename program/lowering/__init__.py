@@ -28,6 +28,7 @@ from warpbank.program.lowering.driver import finish_kernel, lower_body
 from warpbank.program.lowering.layout import Layout
 from warpbank.program.ptx.ast import Module
 from warpbank.program.textures import NO_TEXTURES, Bindings
+from warpbank.program.verify import MachineCodeError, verify
 
 __all__ = ["lower"]
 
@@ -63,4 +64,13 @@ def lower(module: Module, entry: str, *, optimize: bool = True, textures: Bindin
     lower_body(ctx, function)
     finish_kernel(ctx)
     clean(kernel, optimize=optimize)
-    return kernel
+    try:
+        return verify(kernel)
+    except MachineCodeError as error:
+        # PTX whose types do not fit, and that no rule has refused: the user sees the line and no traceback.
+        raise PtxError(
+            module.path,
+            error.line,
+            f"kernel {entry}: no machine code can be made of the instruction: {error.why}; check that its "
+            "type and its registers are as the PTX manual says",
+        ) from error

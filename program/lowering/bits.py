@@ -78,7 +78,7 @@ def logical_not(ctx: Context, form: Form) -> None:
 @lowers("lop3", in_place=True)
 def truth_table(ctx: Context, form: Form) -> None:
     """lop3.b32 with an 8-bit table, whose bit order is the machine's."""
-    form.type()
+    form.type(32)
     form.arity(5)
     form.done()
     table = ctx.value(form.operands[4], B32)
@@ -118,7 +118,7 @@ def funnel(ctx: Context, form: Form) -> None:
     """shf.l, shf.r with .wrap or .clamp."""
     left = form.choice({"l": True, "r": False})
     wrap = form.choice({"wrap": True, "clamp": False})
-    form.type()
+    form.type(32)
     form.arity(4)
     form.done()
     aux = (
@@ -130,7 +130,7 @@ def funnel(ctx: Context, form: Form) -> None:
 @lowers("bfe")
 def extract(ctx: Context, form: Form) -> None:
     """bfe: a bit field, sign-extended for signed types."""
-    ptx = form.type()
+    ptx = form.type(32, 64)
     form.arity(4)
     form.done()
     if ptx.bits == 64:
@@ -147,7 +147,7 @@ def extract(ctx: Context, form: Form) -> None:
 @lowers("bfi")
 def insert(ctx: Context, form: Form) -> None:
     """bfi: a's low bits into a field of b."""
-    ptx = form.type()
+    ptx = form.type(32, 64)
     form.arity(5)
     form.done()
     if ptx.bits == 64:
@@ -160,7 +160,7 @@ def insert(ctx: Context, form: Form) -> None:
 def mask(ctx: Context, form: Form) -> None:
     """bmsk.clamp, bmsk.wrap: a field of ones; position and length clamp to 32 or wrap at 32."""
     wrap = form.choice({"clamp": False, "wrap": True})
-    form.type()
+    form.type(32)
     form.arity(3)
     form.done()
     position, length = (ctx.value(o, B32) for o in form.operands[1:])
@@ -179,7 +179,7 @@ def mask(ctx: Context, form: Form) -> None:
 def extend_from(ctx: Context, form: Form) -> None:
     """szext.clamp, szext.wrap: sign- or zero-extends the low bits."""
     wrap = form.choice({"clamp": False, "wrap": True})
-    ptx = form.type()
+    ptx = form.type(32)
     form.arity(3)
     form.done()
     length = ctx.temp()
@@ -198,7 +198,7 @@ def extend_from(ctx: Context, form: Form) -> None:
 @lowers("prmt", in_place=True)
 def permute(ctx: Context, form: Form) -> None:
     """prmt: any four of eight bytes, or one of six fixed modes."""
-    form.type()
+    form.type(32)
     aux = form.maybe(_PRMT) or 0
     form.arity(4)
     form.done()
@@ -208,7 +208,7 @@ def permute(ctx: Context, form: Form) -> None:
 @lowers("clz", "popc")
 def count(ctx: Context, form: Form) -> None:
     """clz, popc; of 64 bits from both words."""
-    ptx = form.type()
+    ptx = form.type(32, 64)
     form.arity(2)
     form.done()
     op = Op.CLZ if form.opcode == "clz" else Op.POPC
@@ -232,7 +232,7 @@ def count(ctx: Context, form: Form) -> None:
 @lowers("brev")
 def reverse(ctx: Context, form: Form) -> None:
     """brev: a 64-bit reversal swaps the words."""
-    ptx = form.type()
+    ptx = form.type(32, 64)
     form.arity(2)
     form.done()
     a = ctx.value(form.operands[1], ptx)
@@ -246,7 +246,7 @@ def find_first(ctx: Context, form: Form) -> None:
     """bfind: position of the highest bit that is not a copy of the sign; .shiftamt: the shift that brings it
     to the top."""
     shift_amount = form.flag("shiftamt")
-    ptx = form.type()
+    ptx = form.type(32, 64)
     form.arity(2)
     form.done()
     a = ctx.value(form.operands[1], ptx)
@@ -287,7 +287,7 @@ def _find_first_wide(ctx: Context, dst: Reg, a: Source, ptx: PtxType, shift_amou
 @lowers("fns")
 def find_nth_set(ctx: Context, form: Form) -> None:
     """fns: the n-th set bit from a base."""
-    form.type()
+    form.type(32)
     form.arity(4)
     form.done()
     ctx.emit(Op.FNS, ctx.dst(form.operands[0], 1), *(ctx.value(o, B32) for o in form.operands[1:]))

@@ -197,6 +197,8 @@ def select_by_sign(ctx: Context, form: Form) -> None:
     ptx, test = form.type(), form.type()
     form.arity(4)
     form.done()
+    if test.name not in ("s32", "f32"):
+        form.refuse(f"its last operand is an .s32 or an .f32, not a .{test.name}")
     p = ctx.temp_predicate()
     c = ctx.value(form.operands[3], test)
     if test.is_float:

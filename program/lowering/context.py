@@ -50,6 +50,9 @@ _EFFECTS = frozenset(
     }
 )
 
+#: Opcodes whose sources may be registers that are wider than the type, of which the low bits count.
+_NARROWING = ("st", "cvt")
+
 _AXES = {"x": 0, "y": 1, "z": 2}
 _SREGS: dict[str, Sreg] = {
     "%laneid": Sreg.LANEID,
@@ -209,11 +212,18 @@ class Context:
         """Stops at the current instruction."""
         self.form.refuse(why)
 
-    def dst(self, operand: Operand | None, width: int | None = None) -> Reg:
-        """Destination of a result. `_` gives a temporary. The register may be wider than `width`: the handler
-        extends.
+    def dst(self, operand: Operand | None, width: int | None = None, *, wider: bool = False) -> Reg:
+        """Destination of a result. `_` gives a temporary.
 
-        Raises PtxError if the operand is no register, or is narrower than `width` words.
+        Parameters
+        ----------
+        operand : a PTX register.
+        width : words of the result.
+        wider : the register may have more words than the result, which the handler extends (PTX: ld and cvt).
+
+        Raises
+        ------
+        PtxError : the operand is no register, or one of another width.
         """
         if operand is None:
             return self.temp(width or 1)
@@ -224,11 +234,36 @@ class Context:
         reg = self.frame.register(operand.name)
         if width is not None and reg.width < width:
             self.form.refuse(f"its destination {operand.name} is narrower than the result")
+        if width is not None and reg.width > width and not wider:
+            self.form.refuse(
+                f"its destination {operand.name} has {32 * reg.width} bits, its result at most {32 * width}: "
+                "only ld and cvt extend, so cvt the result behind it"
+            )
         if operand.name not in self._hazards:
             return reg
         temporary = self.temp(reg.width)
         self._moves.append((reg, temporary))
         return temporary
+
+    def converted(self, operand: Operand | None, ptx: PtxType) -> Reg:
+        """Destination of a cvt to a float: the low words of the register; above the float it gets zeros."""
+        dst = self.dst(operand, ptx.words, wider=True)
+        if dst.width > ptx.words:
+            assert isinstance(operand, Register)
+            self._check_carrier(operand, ptx, "its destination")
+            for i in range(ptx.words, dst.width):
+                self.emit(Op.MOV, dst.word(i), Imm(0))
+        return Reg(dst.index, ptx.words)
+
+    def _check_carrier(self, register: Register, ptx: PtxType, what: str) -> None:
+        """Refuses a register that is wider than a type and that PTX does not let hold a value of it."""
+        declared = self.register_type(register)
+        if ptx.name.startswith("bf16") or (ptx.is_float and declared.kind != "b"):
+            instead = "" if ptx.name.startswith("bf16") else f", or a .b{declared.bits}"
+            self.form.refuse(
+                f"{what} {register.name} is a .{declared.name} where a .{ptx.name} is expected: "
+                f"take a .b{max(16, ptx.bits)} register{instead}"
+            )
 
     def pdst(self, operand: Operand | None) -> int:
         """Destination predicate of a result."""
@@ -268,6 +303,13 @@ class Context:
             reg = self.frame.register(operand.name)
             if reg.width < width:
                 self.form.refuse(f"operand {operand.name} is narrower than .{ptx.name}")
+            if reg.width > width:
+                if self.form.opcode not in _NARROWING:
+                    self.form.refuse(
+                        f"operand {operand.name} has {declared.bits} bits where a .{ptx.name} is expected: "
+                        "only st and cvt truncate, so cvt it before"
+                    )
+                self._check_carrier(operand, ptx, "operand")
             return reg if reg.width == width else Reg(reg.index, width)
         if isinstance(operand, Immediate):
             return Imm(self.immediate(operand, ptx), width)

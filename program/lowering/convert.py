@@ -70,10 +70,9 @@ def convert(ctx: Context, form: Form) -> None:
         _to_integer(ctx, form, to, source, integral, ftz)
     elif not source.is_float:
         a = ctx.extended(form.operands[1], source)
-        dst = ctx.dst(form.operands[0], to.words)
         ctx.emit(
             Op.CVT,
-            Reg(dst.index, to.words),
+            ctx.converted(form.operands[0], to),
             a,
             dtype=to.dtype,
             stype=source.compute,
@@ -145,7 +144,7 @@ def _to_integer(ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd
     """Float to integer: clamps to the range of the type, sub-word ones included, whose NaN is not that of 32
     bits either."""
     a = ctx.value(form.operands[1], source)
-    dst = ctx.dst(form.operands[0], to.words)
+    dst = ctx.dst(form.operands[0], to.words, wider=True)
     ctx.emit(Op.CVT, Reg(dst.index, to.words), a, dtype=to.dtype, stype=source.dtype, rnd=rnd, ftz=ftz)
     if dst.width > to.words:
         _fill(ctx, dst.word(1), dst.word(0), to.signed)
@@ -163,7 +162,7 @@ def _float(
 ) -> Reg:
     """Float to float: another width, an integral value, or only .ftz and .sat."""
     a = ctx.value(form.operands[1], source)
-    dst = ctx.dst(form.operands[0], to.words)
+    dst = ctx.converted(form.operands[0], to)
     if source.name == "bf16" and to.name == "f32" and not (sat or ftz):
         ctx.emit(Op.SHL, dst, a, Imm(16))
         return dst
@@ -203,7 +202,7 @@ def _pack(ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd, relu
         part = ctx.temp()
         ctx.emit(Op.CVT, part, ctx.value(operand, source), dtype=half.dtype, stype=DType.F32, rnd=rnd)
         halves.append(part)
-    dst = ctx.dst(form.operands[0], 1)
+    dst = ctx.converted(form.operands[0], to)
     ctx.emit(Op.PRMT, dst, *halves, Imm(0x5410))
     _limit(ctx, dst, to, relu, finite)
 

@@ -68,11 +68,15 @@ class Form:
         """Drops modifiers that begin with one of the prefixes: hints without effect on results."""
         self.left = [m for m in self.left if not m.startswith(prefixes)]
 
-    def type(self) -> PtxType:
-        """The first type among the modifiers; consumes it."""
+    def type(self, *bits: int) -> PtxType:
+        """The first type among the modifiers, which is consumed; refuses one of other `bits` than those, if
+        any are given."""
         for i, name in enumerate(self.left):
             if name in TYPES:
                 del self.left[i]
+                if bits and TYPES[name].bits not in bits:
+                    widths = " or ".join(map(str, bits))
+                    self.refuse(f"{self.opcode} works on {widths} bits, not on .{name}")
                 return TYPES[name]
         self.refuse("an operand type such as .b32 is needed")
 

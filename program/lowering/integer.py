@@ -152,7 +152,7 @@ def multiply_24(ctx: Context, form: Form) -> None:
     """mul24, mad24: the low 24 bits of each factor; .hi takes bits 16 to 47 of the product."""
     part = form.choice({"lo": "lo", "hi": "hi"})
     saturate = form.flag("sat")
-    ptx = form.type()
+    ptx = form.type(32)
     form.arity(3 if form.opcode == "mul24" else 4)
     form.done()
     factors = []
@@ -286,7 +286,7 @@ def absolute_difference(ctx: Context, form: Form) -> None:
 @lowers("dp4a")
 def dot_product_4(ctx: Context, form: Form) -> None:
     """dp4a: four byte products."""
-    a_type, b_type = form.type(), form.type()
+    a_type, b_type = form.type(32), form.type(32)
     form.arity(4)
     form.done()
     signed = a_type.signed or b_type.signed
@@ -304,7 +304,7 @@ def dot_product_4(ctx: Context, form: Form) -> None:
 def dot_product_2(ctx: Context, form: Form) -> None:
     """dp2a: two products of a half word and a byte; .lo takes b's low two bytes."""
     start = form.choice({"lo": 0, "hi": 16})
-    a_type, b_type = form.type(), form.type()
+    a_type, b_type = form.type(32), form.type(32)
     form.arity(4)
     form.done()
     a, b, total = (ctx.value(o, TYPES["b32"]) for o in form.operands[1:])

@@ -26,7 +26,7 @@ def shuffle(ctx: Context, form: Form) -> None:
     """shfl, shfl.sync. The member mask names the executing lanes, which the machine knows."""
     synced = form.flag("sync")
     mode = form.choice(_SHUFFLES)
-    form.type()
+    form.type(32)
     form.arity(5 if synced else 4)
     form.done()
     target = form.operands[0]
@@ -44,7 +44,7 @@ def vote(ctx: Context, form: Form) -> None:
     """vote, vote.sync over the executing lanes."""
     synced = form.flag("sync")
     mode = form.choice(_VOTES)
-    form.type()
+    form.type(1, 32)
     form.arity(3 if synced else 2)
     form.done()
     q = ctx.pred(form.operands[1])
@@ -59,7 +59,7 @@ def match(ctx: Context, form: Form) -> None:
     """match.any, match.all."""
     every = form.choice({"any": 0, "all": 1})
     form.flag("sync")
-    ptx = form.type()
+    ptx = form.type(32, 64)
     form.arity(3)
     form.done()
     target = form.operands[0]
@@ -81,7 +81,7 @@ def match(ctx: Context, form: Form) -> None:
 @lowers("activemask")
 def active_mask(ctx: Context, form: Form) -> None:
     """activemask."""
-    form.type()
+    form.type(32)
     form.arity(1)
     form.done()
     ctx.emit(Op.ACTIVEMASK, ctx.dst(form.operands[0], 1))
@@ -92,7 +92,7 @@ def reduce(ctx: Context, form: Form) -> None:
     """redux.sync of 32-bit integers."""
     form.flag("sync")
     operation = form.choice(_REDUCTIONS)
-    ptx = form.type()
+    ptx = form.type(32)
     form.arity(3)
     form.done()
     if ptx.is_float:

@@ -149,7 +149,7 @@ def _load_constant(ctx: Context, offset: int, elements: tuple[Operand | None, ..
         if element is None:
             continue
         at = offset + i * ptx.bits // 8
-        dst = ctx.dst(element, ptx.words)
+        dst = ctx.dst(element, ptx.words, wider=True)
         _load_word_parts(ctx, dst, [Const(at - at % 4 + 4 * w) for w in range(ptx.words)], at % 4, ptx)
 
 
@@ -177,7 +177,7 @@ def _load_buffer(
             )
         if element is not None:
             words: list[Source] = list(buffer.words[at // 4 : at // 4 + ptx.words])
-            _load_word_parts(ctx, ctx.dst(element, ptx.words), words, at % 4, ptx)
+            _load_word_parts(ctx, ctx.dst(element, ptx.words, wider=True), words, at % 4, ptx)
 
 
 def _chunks(
@@ -195,7 +195,7 @@ def _load_memory(
         size = len(part) * ptx.bits // 8
         fields = {"space": where.space, "offset": where.offset + at, "size": size, "volatile": volatile}
         if len(part) == 1:
-            dst = ctx.dst(part[0], ptx.words)
+            dst = ctx.dst(part[0], ptx.words, wider=True)
             extension = (
                 (DType.S8 if ptx.signed else DType.U8)
                 if ptx.bits == 8
@@ -210,7 +210,9 @@ def _load_memory(
             )
             _finish(ctx, dst, ptx)
             continue
-        targets = [ctx.dst(e, ptx.words) for e in part] if ptx.bits >= 32 and None not in part else None
+        targets = None
+        if ptx.bits >= 32 and None not in part:
+            targets = [ctx.dst(e, ptx.words, wider=True) for e in part]
         group = whole(ctx.kernel, targets) if targets and all(t.width == ptx.words for t in targets) else None
         if group is not None:
             ctx.emit(Op.LD, group, where.base, dtype=DType.U32, **fields)
@@ -220,7 +222,7 @@ def _load_memory(
         ctx.emit(Op.LD, loaded, where.base, dtype=DType.U16 if size == 2 else DType.U32, **fields)
         for i, element in enumerate(part):
             if element is not None:
-                dst = targets[i] if targets else ctx.dst(element, ptx.words)
+                dst = targets[i] if targets else ctx.dst(element, ptx.words, wider=True)
                 first = i * ptx.bits // 32
                 _load_word_parts(
                     ctx, dst, [loaded.word(first + w) for w in range(ptx.words)], i * ptx.bits // 8 % 4, ptx

@@ -35,7 +35,7 @@ def move(ctx: Context, form: Form) -> None:
 
 def _plain(ctx: Context, form: Form, ptx: PtxType) -> None:
     target, source = form.operands
-    dst = ctx.dst(target, ptx.words)
+    dst = ctx.dst(target, ptx.words, wider=isinstance(source, Special))
     if isinstance(source, Special) and isinstance(target, Register):
         ctx.move(dst, ctx.value(source, TYPES["b64"] if dst.width == 2 else ptx))
         return

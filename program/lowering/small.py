@@ -75,7 +75,7 @@ def _to_pair(
             value = limited
         made.append(ctx.temp())
         ctx.emit(Op.CVT, made[-1], value, dtype=dtype, stype=stype)
-    ctx.emit(Op.PRMT, ctx.dst(form.operands[0], 1), *made, Imm(0x7740))
+    ctx.emit(Op.PRMT, ctx.converted(form.operands[0], TYPES["b16"]), *made, Imm(0x7740))
 
 
 def _from_pair(ctx: Context, form: Form, dtype: DType, rnd: Rnd | None, relu: bool) -> None:
@@ -90,7 +90,7 @@ def _from_pair(ctx: Context, form: Form, dtype: DType, rnd: Rnd | None, relu: bo
     for byte in (low, high):
         made.append(ctx.temp())
         ctx.emit(Op.CVT, made[-1], byte, dtype=DType.F16, stype=dtype)
-    dst = ctx.dst(form.operands[0], 1)
+    dst = ctx.converted(form.operands[0], TYPES["f16x2"])
     ctx.emit(Op.PRMT, dst, *made, Imm(0x5410))
     if relu:
         ctx.emit(Op.FMAX, dst, dst, Imm(0), dtype=DType.F16X2, aux=1)
@@ -110,7 +110,7 @@ def pack_integers(ctx: Context, form: Form) -> None:
     form.arity(3 if bits == 16 else 4)
     high, low = (_clamped(ctx, form.operands[i], bits, signed) for i in (1, 2))
     above: Source = Imm(0) if bits == 16 else ctx.value(form.operands[3], B32)
-    dst = ctx.dst(form.operands[0], 1)
+    dst = ctx.converted(form.operands[0], B32)
     if bits == 16:
         ctx.emit(Op.PRMT, dst, low, high, Imm(0x5410))
         return

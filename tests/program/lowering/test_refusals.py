@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 
 from warpbank.program.errors import PtxError
+from warpbank.program.isa import Op
 from warpbank.program.lowering import lower
-from warpbank.program.lowering.table import REFUSED, RULES
+from warpbank.program.lowering.context import Context
+from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.table import REFUSED, RULES, Rule
+from warpbank.program.lowering.types import B32
 from warpbank.program.ptx.parser import parse
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -24,8 +28,8 @@ def body(line: str) -> str:
         ".func again(.param .b32 n) { .param .b32 t; call.uni again, (t); ret; }\n"
         ".global .texref tex0; .global .surfref surf0; .shared .b32 tile;\n"
         ".visible .entry k(.param .u64 p) {\n"
-        ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .b16 %h<5>; .reg .f32 %f<9>; .reg .pred %p<3>;"
-        " .param .b32 n; .param .b64 a; .param .b64 b;\n"
+        ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .b16 %h<5>; .reg .f32 %f<9>; .reg .f64 %fd<9>;"
+        " .reg .pred %p<3>; .param .b32 n; .param .b64 a; .param .b64 b;\n"
         f"{line}\nret; }}\n"
     )
 
@@ -88,6 +92,143 @@ def test_refusals(line: str, message: str) -> None:
     assert text.startswith(f"some.ptx:{5 if 'recursion' in message else 9}:")
     assert message in text
     assert line.split()[0].split(".")[0] in text
+
+
+def lowered(line: str) -> None:
+    lower(parse(body(line), "some.ptx"), "k")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "add.u32 %rd1, %r1, %r2;",
+        "sub.cc.u32 %rd1, %r1, %r2;",
+        "mul.lo.u32 %rd1, %r1, %r2;",
+        "mul.hi.u32 %rd1, %r1, %r2;",
+        "mul.wide.u16 %rd1, %h1, %h2;",
+        "mad.lo.s32 %rd1, %r1, %r2, %r3;",
+        "div.u32 %rd1, %r1, %r2;",
+        "min.s32 %rd1, %r1, %r2;",
+        "abs.s32 %rd1, %r1;",
+        "neg.s32 %rd1, %r1;",
+        "sad.u32 %rd1, %r1, %r2, %r3;",
+        "and.b32 %rd1, %r1, %r2;",
+        "not.b32 %rd1, %r1;",
+        "shl.b32 %rd1, %r1, 1;",
+        "bfe.u32 %rd1, %r1, 1, 2;",
+        "prmt.b32 %rd1, %r1, %r2, 3;",
+        "popc.b64 %rd1, %rd2;",
+        "clz.b64 %rd1, %rd2;",
+        "bfind.u64 %rd1, %rd2;",
+        "fns.b32 %rd1, %r1, %r2, 1;",
+        "dp4a.u32.u32 %rd1, %r1, %r2, %r3;",
+        "set.lt.u32.u32 %rd1, %r1, %r2;",
+        "selp.b32 %rd1, %r1, %r2, %p1;",
+        "slct.b32.s32 %rd1, %r1, %r2, %r3;",
+        "mov.u32 %rd1, %r1;",
+        "mov.b32 %rd1, {%h1, %h2};",
+        "add.f32 %fd1, %f1, %f2;",
+        "fma.rn.f32 %rd1, %f1, %f2, %f3;",
+        "ex2.approx.f32 %fd1, %f1;",
+        "activemask.b32 %rd1;",
+        "vote.sync.ballot.b32 %rd1, %p1, -1;",
+        "match.any.sync.b32 %rd1, %r1, -1;",
+        "shfl.sync.idx.b32 %rd1, %r1, 1, 31, -1;",
+        "redux.sync.add.u32 %rd1, %r1, -1;",
+        "atom.global.add.u32 %rd1, [%rd2], 1;",
+        "bar.red.popc.u32 %rd1, 0, %p1;",
+    ],
+)
+def test_a_result_narrower_than_its_register(line: str) -> None:
+    with pytest.raises(PtxError, match=r"some.ptx:9: .* has 64 bits, its result at most 32: .* cvt"):
+        lowered(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "add.u32 %r1, %rd1, %r2;",
+        "mul.hi.u32 %r1, %r2, %rd1;",
+        "fma.rn.f32 %f1, %f2, %rd1, %f3;",
+        "shl.b32 %r1, %r2, %rd1;",
+        "selp.b32 %r1, %rd1, %r2, %p1;",
+        "setp.eq.u32 %p1, %rd1, 0;",
+        "mov.u32 %r1, %rd1;",
+        "shfl.sync.idx.b32 %r1, %rd1, 1, 31, -1;",
+        "atom.global.add.u32 %r1, [%rd2], %rd1;",
+    ],
+)
+def test_an_operand_wider_than_the_type(line: str) -> None:
+    with pytest.raises(PtxError, match=r"some.ptx:9: .*%rd1 has 64 bits where a .\w+ is expected: .* cvt"):
+        lowered(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "widths"),
+    [
+        ("lop3.b64 %rd1, %rd2, %rd3, %rd4, 3;", "32"),
+        ("prmt.b64 %rd1, %rd2, %rd3, 3;", "32"),
+        ("shf.l.wrap.b64 %rd1, %rd2, %rd3, %r1;", "32"),
+        ("mul24.lo.u64 %rd1, %rd2, %rd3;", "32"),
+        ("mad24.lo.u64 %rd1, %rd2, %rd3, %rd4;", "32"),
+        ("dp4a.u64.u32 %r1, %r2, %r3, %r4;", "32"),
+        ("dp2a.lo.u32.s64 %r1, %r2, %r3, %r4;", "32"),
+        ("fns.b64 %rd1, %r1, %r2, 1;", "32"),
+        ("bmsk.clamp.b64 %rd1, %r1, %r2;", "32"),
+        ("szext.clamp.u64 %rd1, %rd2, %r1;", "32"),
+        ("shfl.sync.idx.b64 %rd1, %rd2, 1, 31, -1;", "32"),
+        ("redux.sync.add.u64 %rd1, %rd2, -1;", "32"),
+        ("redux.sync.add.s16 %r1, %h1, -1;", "32"),
+        ("match.any.sync.b16 %r1, %h1, -1;", "32 or 64"),
+        ("popc.b16 %r1, %h1;", "32 or 64"),
+        ("bfi.b16 %h1, %h2, %h3, 1, 2;", "32 or 64"),
+    ],
+)
+def test_types_of_another_width(line: str, widths: str) -> None:
+    with pytest.raises(PtxError, match=f"some.ptx:9: .* works on {widths} bits, not on"):
+        lowered(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("slct.b32.u64 %r1, %r2, %r3, %rd1;", "an .s32 or an .f32, not a .u64"),
+        ("cvt.rn.f32.s32 %fd1, %r1;", "take a .b32 register, or a .b64"),
+        ("cvt.rn.bf16.f32 %rd1, %f1;", "take a .b16 register"),
+        ("st.global.f32 [%rd1], %fd1;", "take a .b32 register, or a .b64"),
+    ],
+)
+def test_registers_that_cannot_hold_the_type(line: str, message: str) -> None:
+    with pytest.raises(PtxError, match=message):
+        lowered(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ld.global.u8 %rd1, [%rd2];",
+        "ld.global.v2.s32 {%rd1, %rd3}, [%rd2];",
+        "ldu.global.u32 %rd1, [%rd2];",
+        "st.global.b8 [%rd2], %rd1;",
+        "cvt.u32.u16 %rd1, %rd2;",
+        "cvt.rn.f32.s32 %rd1, %rd2;",
+        "cvt.f32.f64 %rd1, %fd2;",
+        "cvt.rn.f16x2.f32 %rd1, %f1, %f2;",
+        "mov.u32 %rd1, %tid.x;",
+        "mov.b64 {%r1, %r2}, %rd1;",
+    ],
+)
+def test_loads_stores_and_conversions_take_wider_registers(line: str) -> None:
+    lowered(line)
+
+
+def test_what_no_rule_refuses_has_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def rule(ctx: Context, form: Form) -> None:
+        ctx.emit(Op.BREV, ctx.dst(form.operands[0], 2), ctx.value(form.operands[1], B32), volatile=True)
+
+    monkeypatch.setitem(RULES, "brev", Rule(rule, False))
+    with pytest.raises(PtxError, match=r"some.ptx:9: kernel k: no machine code .* not 32 bits wide; check"):
+        lowered("brev.b64 %rd1, %r2;")
 
 
 def test_no_such_kernel() -> None:

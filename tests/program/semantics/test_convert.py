@@ -163,6 +163,14 @@ def from_integers() -> list[Case]:
             table,
         )
     )
+    cases.append(
+        Case(
+            "mov.b64 %d, -1; cvt.rn.f32.s32 %d, %ra;",
+            lambda x, y, z: encode(Fraction(s(x, 32)), F32, "rn"),
+            table,
+            lenient=True,
+        )
+    )
     return cases
 
 
