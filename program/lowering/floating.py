@@ -39,6 +39,14 @@ def _float_type(form: Form) -> PtxType:
     return ptx
 
 
+def _whole_type(form: Form) -> PtxType:
+    """The operand type of an instruction that PTX has for f32 and f64 only."""
+    ptx = _float_type(form)
+    if ptx.name not in ("f32", "f64"):
+        form.refuse(f"{form.opcode} works on .f32 and .f64, not on .{ptx.name}: convert to .f32 before")
+    return ptx
+
+
 def _arithmetic(ctx: Context, form: Form, op: Op, sources: int, neg: int = 0) -> None:
     """FADD, FMUL or FFMA with every modifier they share; f32x2 word by word, and narrow factors and addends
     widened first."""
@@ -238,7 +246,7 @@ def _half_function(ctx: Context, dst: Reg, a: Source, ptx: PtxType, aux: int, ft
 @lowers("copysign")
 def copy_sign(ctx: Context, form: Form) -> None:
     """copysign: the sign of a on the magnitude of b."""
-    ptx = _float_type(form)
+    ptx = _whole_type(form)
     form.arity(3)
     form.done()
     a, b = ctx.value(form.operands[1], ptx), ctx.value(form.operands[2], ptx)
@@ -264,7 +272,7 @@ def test(ctx: Context, form: Form) -> None:
     """testp: the class of a number, by integer tests of its bits without the sign. Zeros are normal."""
     kinds = ("finite", "infinite", "number", "notanumber", "normal", "subnormal")
     kind = form.choice({k: k for k in kinds})
-    ptx = _float_type(form)
+    ptx = _whole_type(form)
     form.arity(2)
     form.done()
     a = ctx.value(form.operands[1], ptx)

@@ -33,6 +33,10 @@ def add(ctx: Context, form: Form) -> None:
     form.done()
     if ptx.packed or ptx.name in ("b8", "b128"):
         form.refuse(f".{ptx.name} addition is not supported")
+    if saturate and (ptx.name != "s32" or carry_out):
+        form.refuse(f"of integers only {form.opcode}.sat.s32 saturates: clamp others with min and max")
+    if carry_out:
+        _check_carry(form, ptx)
     a, b = ctx.value(form.operands[1], ptx), ctx.value(form.operands[2], ptx)
     if saturate:
         _saturating(ctx, form, subtract, a, b)
@@ -48,10 +52,17 @@ def add_with_carry(ctx: Context, form: Form) -> None:
     ptx = form.type()
     form.arity(3)
     form.done()
+    _check_carry(form, ptx)
     a, b = ctx.value(form.operands[1], ptx), ctx.value(form.operands[2], ptx)
     subtract = form.opcode == "subc"
     carry = Pred(ctx.frame.carry_flag())
     add_words(ctx, ctx.dst(form.operands[0], ptx.words), a, b, ptx, subtract, carry, carry_out)
+
+
+def _check_carry(form: Form, ptx: PtxType) -> None:
+    """Refuses carries of floats and of less than a word, whose carry is not that of the 32-bit adder."""
+    if ptx.is_float or ptx.bits not in (32, 64):
+        form.refuse(f"carries are those of 32- and 64-bit integers such as .u32, not of .{ptx.name}")
 
 
 def _saturating(ctx: Context, form: Form, subtract: bool, a: Source, b: Source) -> None:
@@ -89,6 +100,14 @@ def _multiply(
 ) -> None:
     """Every integer product, with what is to be added."""
     addend = form.opcode != "mul"
+    if ptx.is_float or ptx.bits not in (16, 32, 64):
+        form.refuse(f"integer products are those of 16, 32 and 64 bits such as .s32, not of .{ptx.name}")
+    if saturate and (not addend or part != "hi" or ptx.name != "s32" or carry_out):
+        form.refuse("of integer products only mad.hi.sat.s32 saturates: clamp others with min and max")
+    if carry_out or carry is not None:
+        if not addend or part == "wide":
+            form.refuse("carries are those of mad.lo and mad.hi: add a wide product with add.cc")
+        _check_carry(form, ptx)
     form.arity(4 if addend else 3)
     a_op, b_op = form.operands[1:3]
     if ptx.bits == 64:
@@ -155,6 +174,10 @@ def multiply_24(ctx: Context, form: Form) -> None:
     ptx = form.type(32)
     form.arity(3 if form.opcode == "mul24" else 4)
     form.done()
+    if ptx.is_float:
+        form.refuse(f"24-bit products are those of .u32 and .s32, not of .{ptx.name}")
+    if saturate and (form.opcode, part, ptx.name) != ("mad24", "hi", "s32"):
+        form.refuse("of 24-bit products only mad24.hi.sat.s32 saturates: clamp others with min and max")
     factors = []
     for operand in form.operands[1:3]:
         factor = ctx.temp()
@@ -181,6 +204,8 @@ def divide(ctx: Context, form: Form) -> None:
     """div: integer division is a macro op; float division goes to `floating`."""
     kinds = [TYPES[m] for m in form.left if m in TYPES]
     if kinds and kinds[0].is_float:
+        if form.opcode == "rem":
+            form.refuse("rem is one of integers: of floats compute a - b * trunc(a / b), with cvt.rzi")
         floating.divide(ctx, form)
         return
     ptx = form.type()
@@ -210,6 +235,8 @@ def extremum(ctx: Context, form: Form) -> None:
         floating.extremum(ctx, form, relu)
         return
     packed = form.maybe(_PAIRS)
+    if relu and not (packed.signed if packed is not None else kinds[0].name == "s32"):
+        form.refuse("of integers only .s32 and .s16x2 take .relu: take the maximum with 0 behind it")
     if packed is not None:
         _packed(ctx, form, op, packed, relu)
         return
@@ -261,6 +288,8 @@ def sign(ctx: Context, form: Form) -> None:
     ptx = form.type()
     form.arity(2)
     form.done()
+    if form.opcode == "abs" and not ptx.signed:
+        form.refuse(f"abs is one of signed numbers such as .s32, not of .{ptx.name}")
     if ptx.bits == 64:
         wide.sign(ctx, form, ptx)
     elif form.opcode == "neg":

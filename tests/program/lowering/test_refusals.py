@@ -204,6 +204,33 @@ def test_registers_that_cannot_hold_the_type(line: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("add.sat.u32 %r1, %r2, %r3; sub.sat.u32 %r1, %r2, %r3;", "sat.s32 saturates"),
+        ("add.sat.s64 %rd1, %rd2, %rd3; sub.sat.s16 %h1, %h2, %h3;", "sat.s32 saturates"),
+        ("add.cc.sat.s32 %r1, %r2, %r3;", "sat.s32 saturates"),
+        ("mad.hi.sat.u32 %r1, %r2, %r3, %r4; mad.lo.sat.s32 %r1, %r2, %r3, %r4;", "mad.hi.sat.s32 saturates"),
+        ("mul.hi.sat.s32 %r1, %r2, %r3; mad.wide.sat.s32 %rd1, %r2, %r3, %rd2;", "mad.hi.sat.s32 saturates"),
+        ("mad.hi.sat.s64 %rd1, %rd2, %rd3, %rd4;", "mad.hi.sat.s32 saturates"),
+        ("mad24.lo.sat.s32 %r1, %r2, %r3, %r4; mul24.hi.sat.s32 %r1, %r2, %r3;", "mad24.hi.sat.s32"),
+        ("add.cc.s16 %h1, %h2, %h3; addc.u16 %h1, %h2, %h3;", "not of ..16"),
+        ("addc.f32 %f1, %f2, %f3; mad.lo.cc.u16 %h1, %h2, %h3, %h4;", "32- and 64-bit integers"),
+        ("mad.wide.cc.u32 %rd1, %r1, %r2, %rd2; mul.lo.cc.u32 %r1, %r2, %r3;", "add.cc"),
+        ("mul.hi.u8 %r1, %r2, %r3; mul.wide.u8 %r1, %r2, %r3;", "16, 32 and 64 bits"),
+        ("min.relu.u32 %r1, %r2, %r3; max.relu.s64 %rd1, %rd2, %rd3;", ".s32 and .s16x2 take .relu"),
+        ("max.relu.u16x2 %r1, %r2, %r3; min.relu.s16 %h1, %h2, %h3;", ".s32 and .s16x2 take .relu"),
+        ("rem.f32 %f1, %f2, %f3; rem.f64 %fd1, %fd2, %fd3;", "rem is one of integers"),
+        ("abs.u32 %r1, %r2; abs.b64 %rd1, %rd2;", "signed numbers"),
+        ("copysign.f16 %h1, %h2, %h3; testp.finite.f16x2 %p1, %r1;", "works on .f32 and .f64"),
+    ],
+)
+def test_modifiers_and_types_that_ptx_lacks(lines: str, message: str) -> None:
+    for line in lines.split("; "):
+        with pytest.raises(PtxError, match=message):
+            lowered(line.rstrip(";") + ";")
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "ld.global.u8 %rd1, [%rd2];",
