@@ -145,6 +145,7 @@ def _finish(ctx: Context, dst: Reg, ptx: PtxType) -> None:
 
 def _load_constant(ctx: Context, offset: int, elements: tuple[Operand | None, ...], ptx: PtxType) -> None:
     """Parameters and .const variables at known places are operands of the instruction that needs them."""
+    _check_aligned(ctx, "loads", offset, len(elements) * ptx.bits // 8)
     for i, element in enumerate(elements):
         if element is None:
             continue
@@ -157,18 +158,26 @@ def _load_word_parts(ctx: Context, dst: Reg, words: list[Source], byte: int, ptx
     """A value that begins at a byte of the first of some words, into dst."""
     if ptx.bits < 32:
         ctx.emit(Op.BFE, dst.word(0), words[0], Imm(8 * byte), Imm(ptx.bits), dtype=ptx.compute)
-    elif byte:
-        ctx.form.refuse("its address is not aligned to its size")
     else:
         for w in range(ptx.words):
             ctx.emit(Op.MOV, dst.word(w), words[w])
     _finish(ctx, dst, ptx)
 
 
+def _check_aligned(ctx: Context, what: str, at: int, size: int) -> None:
+    """Refuses an access at a known place that no machine makes: all elements of a vector count as one."""
+    if at % size:
+        ctx.form.refuse(
+            f"it {what} {size} bytes at an address that is not a multiple of {size}: every access must be "
+            "aligned to its size, so take smaller ones"
+        )
+
+
 def _load_buffer(
     ctx: Context, form: Form, buffer: Buffer, offset: int, elements: tuple[Operand | None, ...], ptx: PtxType
 ) -> None:
     """Parameters of an inlined call are registers."""
+    _check_aligned(ctx, "loads", offset, len(elements) * ptx.bits // 8)
     for i, element in enumerate(elements):
         at = offset + i * ptx.bits // 8
         if at < 0 or at + ptx.bits // 8 > buffer.size:
@@ -258,6 +267,7 @@ def store(ctx: Context, form: Form) -> None:
 
 def store_buffer(ctx: Context, buffer: Buffer, offset: int, values: list[Source], ptx: PtxType) -> None:
     """Values into the registers of a parameter buffer."""
+    _check_aligned(ctx, "stores", offset, len(values) * ptx.bits // 8)
     for i, value in enumerate(values):
         at = offset + i * ptx.bits // 8
         if at < 0 or at + ptx.bits // 8 > buffer.size:
@@ -267,8 +277,6 @@ def store_buffer(ctx: Context, buffer: Buffer, offset: int, values: list[Source]
         if ptx.bits < 32 and buffer.size > ptx.bits // 8:
             target = buffer.words[at // 4]
             ctx.emit(Op.BFI, target, value, target, Imm(8 * (at % 4)), Imm(ptx.bits))
-        elif ptx.bits >= 32 and at % 4:
-            ctx.form.refuse("its address is not aligned to its size")
         else:
             for w in range(ptx.words):
                 ctx.emit(Op.MOV, buffer.words[at // 4 + w], word(value, w))

@@ -166,13 +166,14 @@ def _fold_address(instr: Instr, facts: Facts) -> bool:
 
 
 def _constant_load(instr: Instr) -> list[Instr] | None:
-    """A load of whole constant-bank words at a known place is moves."""
+    """A load of whole constant-bank words at a known place is moves; a misaligned one stays, and fails where
+    it runs."""
     if (
         instr.op != Op.LD
         or instr.space != Space.CONST
         or instr.srcs[0] != Imm(0)
         or instr.size < 4
-        or instr.offset % 4
+        or instr.offset % instr.size
     ):
         return None
     assert instr.dst is not None

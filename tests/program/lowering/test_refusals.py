@@ -26,10 +26,12 @@ def body(line: str) -> str:
     return HEAD + (
         ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
         ".func again(.param .b32 n) { .param .b32 t; call.uni again, (t); ret; }\n"
-        ".global .texref tex0; .global .surfref surf0; .shared .b32 tile;\n"
+        ".global .texref tex0; .global .surfref surf0; .shared .b32 tile;"
+        " .const .align 16 .b8 bank[32];\n"
         ".visible .entry k(.param .u64 p) {\n"
         ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .b16 %h<5>; .reg .f32 %f<9>; .reg .f64 %fd<9>;"
-        " .reg .pred %p<3>; .param .b32 n; .param .b64 a; .param .b64 b;\n"
+        " .reg .pred %p<3>; .param .b32 n; .param .b64 a; .param .b64 b;"
+        " .param .align 16 .b8 room[16];\n"
         f"{line}\nret; }}\n"
     )
 
@@ -246,6 +248,43 @@ def test_modifiers_and_types_that_ptx_lacks(lines: str, message: str) -> None:
     ],
 )
 def test_loads_stores_and_conversions_take_wider_registers(line: str) -> None:
+    lowered(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("ld.const.u16 %h1, [bank+3];", "loads 2 bytes"),
+        ("ld.const.u32 %r1, [bank+2];", "loads 4 bytes"),
+        ("ld.const.u64 %rd1, [bank+4];", "loads 8 bytes"),
+        ("ld.const.v2.u32 {%r1, %r2}, [bank+4];", "loads 8 bytes"),
+        ("ld.const.v4.u32 {%r1, %r2, %r3, %r4}, [bank+8];", "loads 16 bytes"),
+        ("ld.const.v2.u8 {%r1, %r2}, [bank+1];", "loads 2 bytes"),
+        ("ld.param.u64 %rd1, [p+4];", "loads 8 bytes"),
+        ("ld.param.b64 %rd1, [room+4];", "loads 8 bytes"),
+        ("ld.param.u16 %h1, [room+3];", "loads 2 bytes"),
+        ("st.param.b64 [room+4], %rd1;", "stores 8 bytes"),
+        ("st.param.u16 [room+1], %h1;", "stores 2 bytes"),
+        ("st.param.v2.b32 [room+4], {%r1, %r2};", "stores 8 bytes"),
+    ],
+)
+def test_misaligned_accesses_at_known_places(line: str, what: str) -> None:
+    with pytest.raises(PtxError, match=f"some.ptx:9: .* it {what} at an address that is not a multiple of"):
+        lowered(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ld.const.u16 %h1, [bank+2];",
+        "ld.const.u8 %rd1, [bank+3];",
+        "ld.const.v2.u32 {%r1, %r2}, [bank+8];",
+        "ld.param.u32 %r1, [p+4];",
+        "ld.param.v2.b16 {%h1, %h2}, [room+4];",
+        "st.param.v2.b32 [room+8], {%r1, %r2};",
+    ],
+)
+def test_aligned_accesses_at_known_places(line: str) -> None:
     lowered(line)
 
 
