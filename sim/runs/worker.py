@@ -121,6 +121,8 @@ def pool(workers: int) -> Executor:
 def submit(executor: Executor, task: Task) -> Future[Outcome]:
     """Submit a task to a `pool`. A process that starts for it does not hear Ctrl-C before it can end without
     a word (`_start_worker`): while Python imports its modules it would print a traceback."""
+    if not hasattr(signal, "pthread_sigmask"):  # no POSIX system
+        return executor.submit(perform, task)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited
     try:
         return executor.submit(perform, task)
@@ -145,7 +147,8 @@ def _start_worker() -> None:
     """Ctrl-C ends a worker without a word, and so does the end of the process it works for, even a killed
     one."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     parent = multiprocessing.parent_process()
     assert parent is not None
 
