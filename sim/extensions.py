@@ -51,7 +51,7 @@ def load(path: Path) -> ModuleType:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever a user's file does wrong
+    except (Exception, SystemExit) as error:  # whatever a user's file does wrong
         del sys.modules[name]
         refused = ExtensionError(f"{path} cannot be loaded: {type(error).__name__}: {error}")
         refused.add_note(_traceback(error, file))
@@ -63,7 +63,7 @@ def load(path: Path) -> ModuleType:
     return module
 
 
-def _traceback(error: Exception, file: Path) -> str:
+def _traceback(error: BaseException, file: Path) -> str:
     """Traceback of an error, from the first line of the user's file on: how we came to load it tells nothing.
     A file that is no Python has no such line; the error itself names the place."""
     made = traceback.TracebackException.from_exception(error)

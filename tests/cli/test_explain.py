@@ -29,6 +29,7 @@ def test_release_flags_as_tables() -> None:
         (("--virtual",), "is on virtual registers"),
         (("--intervals",), "choose one"),
         (("-o", "x.svg"), "give both"),
+        (("--registers-per-interval", "9"), "says what --intervals draws"),
     ],
 )
 def test_mistakes(arguments: tuple[str, ...], message: str) -> None:

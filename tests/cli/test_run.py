@@ -185,6 +185,12 @@ def test_a_sample_says_what_it_is() -> None:
     assert re.search(r"IPC +0\.\d{4} ± 0\.\d{4}, at 95% confidence", text)
 
 
+def test_an_interval_of_no_checkpoint() -> None:
+    done = warpbank("run", "vectoradd", "--size", "tiny", "--checkpoint-every", "5")
+    assert done.code == 2
+    assert "says how often --checkpoint is written; give both" in " ".join(done.err.split())
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -67,9 +67,16 @@ def test_a_check_tells_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "option", [("--only", "bow"), ("--kernel", "nn"), ("--preset", "tiny"), ("--set", "a=1")]
+    "options",
+    [*(("--kernel", "nn"), ("--preset", "tiny"), ("--set", "a=1")), ("--combinations", "--preset", "tiny")],
 )
-def test_options_of_the_check(option: tuple[str, str]) -> None:
-    done = warpbank("schemes", *option)
+def test_options_of_the_check(options: tuple[str, ...]) -> None:
+    done = warpbank("schemes", *options)
     assert done.code == 2
-    assert "give --check, too" in done.err
+    assert "give --check, too" in " ".join(done.err.split())
+
+
+def test_only_names_combinations() -> None:
+    done = warpbank("schemes", "--only", "bow")
+    assert done.code == 2
+    assert "give --combinations or --check, too" in " ".join(done.err.split())

@@ -107,6 +107,9 @@ def test_what_cannot_be_loaded(tmp_path: Path) -> None:
         (tmp_path / "wrong.py").write_text("import nothing_of_that_name\n")
         with pytest.raises(WarpbankError, match=r"wrong\.py cannot be loaded: ModuleNotFoundError"):
             extensions.load(tmp_path / "wrong.py")
+        (tmp_path / "ends.py").write_text("raise SystemExit(3)\n")
+        with pytest.raises(WarpbankError, match=r"ends\.py cannot be loaded: SystemExit: 3"):
+            extensions.load(tmp_path / "ends.py")
 
 
 def test_a_fault_in_a_plugin_shows_its_own_traceback(tmp_path: Path) -> None:

@@ -110,6 +110,8 @@ def test_the_command_writes_a_page(name: str, tmp_path: Path, monkeypatch: pytes
         (("--example", "nope"), "Known: bow"),
         (("nn", "--example", "bow"), "leave out KERNEL"),
         (("--example", "bow", "--max-registers", "20"), "leave out --max-registers"),
+        (("--example", "bow", "--size", "full"), "leave out --size"),
+        (("--example", "bow", "--code-order", "source"), "leave out --code-order"),
         (("--example", "bow", "--format", "kanata"), "write --format machine"),
         (("--example", "bow", "--cycles", "9000:9001"), "the run is over after"),
         (("--example", "bow", "--cycles", "9"), "--cycles takes"),

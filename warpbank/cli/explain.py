@@ -17,6 +17,9 @@ from warpbank.sim.output import check_file, write_text
 from warpbank.studies import explain as explaining
 from warpbank.studies.explain import Liveness
 
+#: Most registers of an interval, where the command does not say.
+_REGISTERS = 16
+
 
 def explain(
     kernel: KernelArgument,
@@ -37,7 +40,7 @@ def explain(
         typer.Option(
             "--registers-per-interval", metavar="N", min=8, max=256, help="Most registers of an interval."
         ),
-    ] = 16,
+    ] = _REGISTERS,
     drawing: Annotated[
         Path | None, typer.Option("--output", "-o", help="Drawing (SVG).", show_default="KERNEL.svg")
     ] = None,
@@ -55,6 +58,8 @@ def explain(
         raise WarpbankError("--intervals makes a drawing and --release tables; choose one")
     if intervals and as_json:
         raise WarpbankError("--intervals makes a drawing and prints nothing; leave --json out")
+    if limit != _REGISTERS and not intervals:
+        raise WarpbankError("--registers-per-interval says what --intervals draws; give both")
     if drawing is not None and not intervals:
         raise WarpbankError("--output names the drawing that --intervals makes; give both")
     job = exp.find_job(kernel, size, launch)

@@ -103,6 +103,8 @@ def run(
     simulator = engines.engine(engine, fast=fast)
     if waves is None and cycles is not None:
         raise WarpbankError("--wave-cycles says which cycles go into the file that --waves names; give both")
+    if checkpoint is None and checkpoint_every != SECONDS:
+        raise WarpbankError("--checkpoint-every says how often --checkpoint is written; give both")
     if over_time is not None:
         check_name(over_time, *exp.files(kernel, launch, preset, config, trace, Path(energy)))
     recorded = engines.Waves(waves, *wave_cycles(cycles)) if waves is not None else None

@@ -70,11 +70,14 @@ def schemes(
     A check runs the legal combinations, golden model against RTL. What has
     passed is kept, so that a check that was stopped goes on where it was.
     """
+    runs = kernels is not None or preset is not None or config is not None or overrides
+    if runs and not checks:
+        raise WarpbankError("--kernel, --preset, --config and --set say what --check runs; give --check, too")
+    if only is not None and not combinations and not checks:
+        raise WarpbankError(
+            "--only says which combinations are listed or checked; give --combinations or --check, too"
+        )
     if not combinations and not checks:
-        if only is not None or kernels is not None or preset is not None or config is not None or overrides:
-            raise WarpbankError(
-                "--only, --kernel, --preset, --config and --set say what --check runs; give --check, too"
-            )
         output.listing("schemes", list(SCHEMES.values()), as_json, _schemes)
         return
     wanted = named(only)

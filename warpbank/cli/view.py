@@ -39,9 +39,14 @@ from warpbank.studies.examples import CYCLES, EXAMPLES, find, page, record
 #: Parameters that say what runs -> their options; an example does so itself.
 _NOT_FOR_EXAMPLES = {
     "kernel": "KERNEL",
+    "size": "--size",
     "launch": "--launch",
     "config": "--config",
     "max_registers": "--max-registers",
+    "code_order": "--code-order",
+    "constants": "--constants",
+    "free_registers": "--free-registers",
+    "max_instructions": "--max-instructions",
     "trace": "--trace",
 }
 
