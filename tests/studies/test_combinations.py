@@ -57,8 +57,12 @@ def test_only_what_is_named() -> None:
         each.scheme for each in named("renaming+bow") if each.legal
     }
     assert all({"bow", "renaming"} <= set(each.scheme.split("+")) for each in named("renaming+bow"))
-    with pytest.raises(WarpbankError, match="names bows, and there is no such row; known: baseline"):
+    with pytest.raises(
+        WarpbankError, match=r"Unknown row .bows.\. Did you mean bow.*Known: baseline"
+    ):
         named("bows")
+    with pytest.raises(WarpbankError, match="a register file has one collector"):
+        named("bow+malekeh")
 
 
 @pytest.fixture

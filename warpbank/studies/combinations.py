@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 from warpbank.arch.config import config_hash
+from warpbank.arch.names import unknown
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import BASELINE, SCHEMES, Row, Scheme, parse_scheme
 from warpbank.program import runner
@@ -232,14 +233,16 @@ def named(text: str | None) -> list[Combination]:
 
     Raises
     ------
-    WarpbankError : a row that there is not.
+    WarpbankError : a row that there is not, or rows that cannot stand beside each other.
     """
     if text is None:
         return combinations()
     rows = {part.strip() for part in text.split("+")}
-    unknown = sorted(rows - set(SCHEMES))
-    if unknown:
-        raise WarpbankError(
-            f"--only names {', '.join(unknown)}, and there is no such row; known: {', '.join(SCHEMES)}"
-        )
-    return [each for each in combinations() if rows <= set(each.scheme.split("+"))]
+    wrong = sorted(rows - set(SCHEMES))
+    if wrong:
+        raise WarpbankError(f"--only: {unknown('row', wrong[0], SCHEMES)}")
+    found = [each for each in combinations() if rows <= set(each.scheme.split("+"))]
+    if not found:
+        parse_scheme(text)  # says what is in the way
+        raise WarpbankError(f"--only {text}: no combination has these rows")
+    return found
