@@ -157,6 +157,11 @@ class _Builder:
         )
         self._kernels.append(header.name)
         self._notes += header.notes
+        if blocks < prod(header.grid):
+            self._notes.append(
+                f"{path} has {blocks} of the {prod(header.grid)} thread blocks of its grid; the others were "
+                "not recorded, and do not run"
+            )
         with path.open("rb") as file:
             while part := file.read(_HASHED):
                 self._digest.update(part)

@@ -57,9 +57,7 @@ def test_only_what_is_named() -> None:
         each.scheme for each in named("renaming+bow") if each.legal
     }
     assert all({"bow", "renaming"} <= set(each.scheme.split("+")) for each in named("renaming+bow"))
-    with pytest.raises(
-        WarpbankError, match=r"Unknown row .bows.\. Did you mean bow.*Known: baseline"
-    ):
+    with pytest.raises(WarpbankError, match=r"Unknown row .bows.\. Did you mean bow.*Known: baseline"):
         named("bows")
     with pytest.raises(WarpbankError, match="a register file has one collector"):
         named("bow+malekeh")

@@ -422,6 +422,13 @@ def test_registers_that_cannot_be(tmp_path: Path) -> None:
     assert str(path) in note
 
 
+def test_blocks_that_were_not_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "k.traceg"
+    path.write_text(re.sub(r"-grid dim = .*", "-grid dim = (9,1,1)", GOOD), encoding="utf-8")
+    (note,) = read_accelsim([path]).meta["notes"]
+    assert re.search(r"k\.traceg has \d of the 9 thread blocks of its grid", note)
+
+
 def test_progress_of_reading(tmp_path: Path) -> None:
     paths = [tmp_path / "a.traceg", tmp_path / "b.traceg.gz"]
     text = traceg([[[Line(0, "FADD", (4,), (2,))] * 30_000]], threads=32)
