@@ -90,9 +90,8 @@ def test_no_deadlock(liveness: bool, tmp_path: Path) -> None:
 class WaitsForMore(Link):
     """A link carries nothing until its queue is full."""
 
-    def _cross(self, m: Any) -> None:
-        super()._cross(m)
-        m.d.comb += self.offers.eq(self._ready & ~self._busy & ~self.room)
+    def _offer(self, m: Any, free: Any) -> None:
+        super()._offer(m, free & ~self.room)
 
 
 class KeepsItsTurn(WarpControlBlocks):
