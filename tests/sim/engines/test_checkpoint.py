@@ -246,7 +246,12 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="name a folder that exists"):
         Checkpoint(tmp_path / "no" / "run.ckpt")
     os.mkfifo(tmp_path / "pipe")
-    assert _refused(tmp_path / "pipe").endswith("is no file; name a file")
+    with pytest.raises(OutputError, match="it is a device or a pipe; name a file"):
+        Checkpoint(tmp_path / "pipe")
+    late = Checkpoint(tmp_path / "late")
+    os.mkfifo(late.path)
+    with pytest.raises(CheckpointError, match="is no file; name a file"):
+        exp.run(_experiment("baseline"), checkpoint=late)
 
 
 def test_a_full_disk_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -247,15 +247,15 @@ def test_a_kernel_of_ones_own(here: None, tmp_path: Path) -> None:
 
 def test_half_written_pages_are_never_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that is full while the second file is written: the first is whole, nothing else is there."""
-    real = Path.write_text
+    real = Path.write_bytes
 
-    def full(path: Path, text: str, *arguments: Any) -> int:
+    def full(path: Path, content: bytes) -> int:
         if path.name.startswith(".compare.json"):
-            real(path, text[:10])
+            real(path, content[:10])
             raise OSError(28, "No space left on device")
-        return real(path, text, *arguments)
+        return real(path, content)
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(WarpbankError, match="No space left"):
         write(made(), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["compare.html"]
