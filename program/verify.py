@@ -21,7 +21,8 @@ from warpbank.program.isa import (
 
 
 class MachineCodeError(Exception):
-    """Error of code that breaks the rules of the instruction set: ours, never a user's.
+    """Error of code that breaks the rules of the instruction set: our mistake, or PTX whose types no rule has
+    refused, of which `lower` makes a PtxError.
 
     Parameters
     ----------

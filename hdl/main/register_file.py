@@ -166,8 +166,8 @@ class MainRegisterFile(Hooked):
     nowhere is delivered as zeros; an evicted value whose register is nowhere is dropped.
 
     Where only a cache reads them, plain banks are accessed a cycle after they are given out (`late`): which
-    writer has a bank is known from registers then, and all lanes of its value hang on that. Nobody notices,
-    as what is read goes over a narrow link, which takes its first beat from the bank.
+    writer has a bank is known from registers then, and all lanes of its value hang on that. Nothing comes
+    later for it: what is read goes over a narrow link, which takes its first beat from the bank.
 
     Parameters
     ----------
@@ -551,9 +551,9 @@ class MainRegisterFile(Hooked):
         to_writer = Signal(name=f"was_given_{number}")
         m.d.sync += to_writer.eq(given)
         m.d.comb += bank.value.eq(Mux(to_writer, self.write[number].value, self.access[number].value))
-        for name, init in (("read", 0), ("write", 0), ("row", None), ("mask", None)):
+        for name in ("read", "write", "row", "mask"):
             wanted = getattr(ahead, name)
-            held = Signal(len(wanted), name=f"late_{name}_{number}", reset_less=init is None)
+            held = Signal(len(wanted), name=f"late_{name}_{number}", reset_less=name in ("row", "mask"))
             m.d.sync += held.eq(wanted)
             m.d.comb += getattr(bank, name).eq(held)
         return ahead
