@@ -240,7 +240,11 @@ class Ltrf(LtrfEvents, Hierarchy):
 
     def _read_cache(self, m: Module) -> None:
         """Read ports of the cache banks, for granted operands and leaving registers, and the crossbar to the
-        collectors. Metadata come with values."""
+        collectors. Metadata come with values.
+
+        A bank reads what its oldest request wants, whether that is granted or not: the grant comes late, and
+        what is read without one nobody takes.
+        """
         arbiter = self._arbiter
         contents: list[Value] = []
         for number, (cache, read) in enumerate(zip(self._caches, arbiter.read, strict=True)):
@@ -252,7 +256,7 @@ class Ltrf(LtrfEvents, Hierarchy):
                 found = Cat(found, ports[-1].data)
             for each in ports:
                 m.d.comb += [
-                    each.en.eq(read.valid | access.reads),
+                    each.en.eq(arbiter.waiting[number] | access.reads),
                     each.addr.eq(Mux(access.reads, access.transfer.offset, read.row)),
                 ]
             m.d.comb += access.data.eq(found)

@@ -82,7 +82,8 @@ class Port(wiring.Component):
         left = self._left = Signal(range(crossing + 2), name="left")
         transfer = self._transfer = record(transfer_layout(self._config), name="transfer")
         filled = self._filled = record(transfer_layout(self._config), name="filled")
-        fills, source = Signal(name="fills_now"), Signal.like(self.link, name="link_now")
+        reads, fills = Signal(name="reads_now"), Signal(name="fills_now")
+        source = Signal.like(self.link, name="link_now")
         word = self._word = Signal(beat * crossing, name="assembled", reset_less=True)
         lowest = Signal(beat, name="lowest_beat", reset_less=True)  # of what has come: the next one moves up
         last, first, taken = Signal(name="last"), Signal(name="first"), Signal(beat * crossing, name="taken")
@@ -92,7 +93,7 @@ class Port(wiring.Component):
             first.eq(transfer.out & (left == crossing)),
             self.comes.eq(left <= 1),
             self.leaves.eq((left == 0) | last & transfer.out),
-            self.reads.eq(transfer.out & (left == crossing + 1)),
+            self.reads.eq(reads),
             self.fills.eq(fills),
             self.used.eq(Mux(fills, filled.as_value(), transfer.as_value())),
             self.source.eq(source),
@@ -101,7 +102,7 @@ class Port(wiring.Component):
             taken.eq(Cat(self.data[:value], Mux(transfer.plain, 0, self.data[value:]))),
             self.sent.eq(Mux(first, taken[:beat], word[:beat])),
         ]
-        m.d.sync += fills.eq(last & ~transfer.out)
+        m.d.sync += [reads.eq(self.starts & self.order.out), fills.eq(last & ~transfer.out)]
         with m.If(last):
             m.d.sync += filled.eq(transfer)
         with m.If(left != 0):
