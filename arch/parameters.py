@@ -399,6 +399,12 @@ class LsuConfig(_Checked):
     const_latency: int = item(24, "cycles", "latency of constant memory, which always hits")
     shuffle_latency: int = item(22, "cycles", "latency of a lane exchange")
 
+    @property
+    def unwritten(self) -> int:
+        """Number of a sub-core's uops that the load/store unit may have taken and whose last write is not
+        done: each has a place in the sub-core's queue of what the unit returned."""
+        return 4 * self.pending
+
 
 @dataclass(frozen=True)
 class L1Config(_Checked):

@@ -46,7 +46,7 @@ class Lsu:
     Parameters
     ----------
     config : sizes and latencies.
-    queues : the sub-cores' pipelines: `lsu_queue` is read, `returned` called.
+    queues : the sub-cores' pipelines, which offer uops and take those that return.
     wake : called with (sub-core, cycle) when a sub-core has to look.
     probe : receives the events of L1 and L2; `probes` (the sub-cores') `lsu_accept`.
 
@@ -159,8 +159,7 @@ class Lsu:
         clock edge."""
         offers = 0
         for number, pipelines in enumerate(self._queues):
-            queue = pipelines.lsu_queue
-            if queue and queue[0][0] < cycle:
+            if pipelines.offers(cycle):
                 offers |= 1 << number
         if not offers:
             return
@@ -169,7 +168,7 @@ class Lsu:
             return
         number = first_from(offers, self._pointer)
         self._pointer = (number + 1) % len(self._queues)
-        _, uop = self._queues[number].lsu_queue.popleft()
+        uop = self._queues[number].take()
         self._wake_core(number, cycle + 1)
         uop.order = self._taken
         self._taken += 1

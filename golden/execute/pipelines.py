@@ -23,7 +23,8 @@ class Pipelines(Units):
 
     A unit takes a uop if its interval has passed and it has a credit left at the clock edge: a unit may have
     `result_queue` uops between dispatch and last write, so that a pipeline never has to stop. The LSU takes a
-    uop if its input queue has room.
+    uop if its input queue has room, and offers its oldest one to the load/store unit while fewer than
+    `lsu.unwritten` of those that the unit has taken are to be written.
 
     Parameters
     ----------
@@ -57,6 +58,7 @@ class Pipelines(Units):
         self._short = Unit.SFU if config.sub_core.execute.scalar_sfu == "one" else None
         self._credits = config.sub_core.execute.result_queue
         self._queue_depth = config.lsu.queue
+        self._lsu_credits = config.lsu.unwritten
         self._checker = checker
         self._wake_lsu = wake_lsu
         self._dispatched = dispatched
@@ -70,6 +72,7 @@ class Pipelines(Units):
         self.pending = 0
         #: Input queue of the load/store unit: (cycle of dispatch, uop).
         self.lsu_queue: deque[tuple[int, TraceUop]] = deque()
+        self._unwritten = 0  # uops that the load/store unit has taken and whose last write is not done
 
     def accepts(self, unit: int, cycle: int) -> bool:
         """Return whether the unit takes a uop in this cycle."""
@@ -103,9 +106,23 @@ class Pipelines(Units):
             self.results[unit].append((cycle + self._latency[unit], uop))
             self.pending |= 1 << unit
 
+    def offers(self, cycle: int) -> bool:
+        """Return whether there is a uop for the load/store unit in this cycle."""
+        queue = self.lsu_queue
+        if not queue or queue[0][0] >= cycle:
+            return False
+        return self._unwritten + (self._freed[_LSU] == cycle) < self._lsu_credits
+
+    def take(self) -> TraceUop:
+        """Remove the uop that is offered to the load/store unit, which takes it."""
+        self._unwritten += 1
+        return self.lsu_queue.popleft()[1]
+
     def finish(self, unit: int, cycle: int) -> None:
         """Remove the unit's oldest uop, whose last write is done."""
         self._freed[unit] = cycle
+        if unit == _LSU:
+            self._unwritten -= 1
         queue = self.results[unit]
         del queue[0]
         if not queue:

@@ -20,7 +20,8 @@ class Pipelines(wiring.Component):
 
     A unit takes a uop if its interval has passed and it has a credit left: a unit may have `result_queue`
     uops between dispatch and last write, so that a pipeline never has to stop. The LSU takes a uop if its
-    input queue has room.
+    input queue has room, and offers its oldest one to the load/store unit while fewer than `lsu.unwritten` of
+    those that the unit has taken are to be written: each of them has a place in the queue of what it returns.
 
     A uop goes into its unit's result queue when it is dispatched; a delay line of single bits tells how many
     at the front of the queue have run through the unit.
@@ -35,15 +36,15 @@ class Pipelines(wiring.Component):
     -------
     dispatch : In(dispatch_stream) per unit. Dispatch interface: a uop for the unit; `ready` is from
         registers.
-    lsu : Out(lsu_stream). The load/store unit's input queue.
+    lsu : Out(lsu_stream). The load/store unit's input queue. From registers.
     alone : In(1), if `scalar_sfu` is "one". One lane executes the uop that enters the special-function unit
         in this cycle.
     returned : In(returned_stream). A complete uop from the load/store unit.
     result : Out(stream of result_layout) per unit. The oldest uop, once its result is there; with `ahead`, is
         there in the next cycle.
     left : In(1) per unit, with `ahead`. The last write of one of the unit's uops is done.
-    overflow : Out(1). The queue of what the load/store unit returned was full, and a uop was lost. Golden's
-        queue has no bound.
+    overflow : Out(1). The load/store unit returned a uop that it had not taken: its queue was full, and the
+        uop is lost.
 
     Latency: a uop dispatched in t is first offered to the banks in t + latency; one returned in t, in t + 1.
     """
@@ -157,17 +158,18 @@ class Pipelines(wiring.Component):
         m.d.comb += [
             getattr(entry, name).eq(getattr(asked, name)) for name in ("memory", "lines", "passes", "result")
         ]
+        unwritten, places = Signal(range(config.lsu.unwritten + 1), name="unwritten"), config.lsu.unwritten
+        written = self.left[Unit.LSU] if self._ahead else result.valid & result.ready
         m.d.comb += [
             queue.w_data.eq(entry.as_value()),
             queue.w_en.eq(port.valid),
             port.ready.eq(queue.w_rdy),
             there.as_value().eq(queue.r_data),
-            self.lsu.valid.eq(queue.r_rdy),
-            queue.r_en.eq(self.lsu.ready),
+            self.lsu.valid.eq(queue.r_rdy & (unwritten != places)),
+            queue.r_en.eq(self.lsu.valid & self.lsu.ready),
         ]
-        back = m.submodules.results_lsu = SyncFIFO(
-            width=result_layout(config).size, depth=4 * config.lsu.pending
-        )
+        m.d.sync += unwritten.eq(unwritten + queue.r_en - written)
+        back = m.submodules.results_lsu = SyncFIFO(width=result_layout(config).size, depth=places)
         m.d.comb += [
             back.w_data.eq(self.returned.payload.as_value()),
             back.w_en.eq(self.returned.valid),

@@ -11,8 +11,10 @@ import pytest
 from tests.sim.lockstep_cases import BASELINE, compare, machine
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
+from warpbank.arch.uop import Memory, Unit
 from warpbank.cli import lockstep_tables
 from warpbank.program.random_programs.operations import random_trace
+from warpbank.program.trace.builder import Op, TraceBuilder
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.events import Batch, encode, ordered, same
 from warpbank.sim.lockstep import first_difference, lockstep
@@ -36,6 +38,16 @@ def test_kernels_on_tiny(kernel: str) -> None:
 def test_random_traces_in_pysim(seed: int) -> None:
     trace = random_trace(seed, ctas=2, warps=2, length=12, launches=2)
     outcome = lockstep(trace, machine("tiny", "lrr"), BASELINE, PysimEngine())
+    assert outcome.divergence is None, outcome.divergence.reason
+
+
+def test_more_loads_return_than_are_written() -> None:
+    """Loads of four registers return faster than these are written: the queue between fills up."""
+    config = with_overrides(machine("tiny", "lrr"), ["lsu.pending=4", "sub_cores=1"])
+    loads = [Op(Unit.LSU, (), 4 * number, 4, memory=Memory.LOAD_CONST) for number in range(10)]
+    builder = TraceBuilder()
+    builder.launch([loads] * config.sub_core.warps, registers=40)
+    outcome = lockstep(builder.build(), config, BASELINE, PysimEngine())
     assert outcome.divergence is None, outcome.divergence.reason
 
 

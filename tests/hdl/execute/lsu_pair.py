@@ -89,6 +89,12 @@ def run_golden(config: SmConfig, stimulus: Stimulus) -> list[Record]:
             self.number = number
             self.lsu_queue: deque[tuple[int, Any]] = deque()
 
+        def offers(self, cycle: int) -> bool:
+            return bool(self.lsu_queue) and self.lsu_queue[0][0] < cycle
+
+        def take(self) -> Any:
+            return self.lsu_queue.popleft()[1]
+
         def returned(self, uop: Any, cycle: int) -> None:
             records.append((cycle - 1, self.number, "returned", (uop.warp, uop.seq)))
 
