@@ -6,6 +6,8 @@ recorded durations.
     python -m tests.slices run --by-commit  # the slice whose turn it is: each commit runs another
     python -m tests.slices run 3 --minutes 20  # what of it begins within twenty minutes; the rest is named
     python -m tests.slices all              # all that have not run on this commit, and a report
+    python -m tests.slices sample           # a few tests of every function: does each still run, and how long?
+    python -m tests.slices record build/slices/*.xml  # keep the durations of what has run
 
 The long suite is every test marked `long`, and every random search of the default suite with a seed of the
 slice's own. `durations.json` holds seconds per test, by test function; pytest-split cuts the suite by them.
@@ -16,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import random
 import subprocess
 import sys
 import tempfile
@@ -37,6 +40,8 @@ WORKERS = 2
 LIMIT = 20 * 60
 #: Share of a slice's time that its tests fill: workers wait for each other's model builds and at the end.
 FILL = 0.8
+#: Tests of a function of which `sample` takes one more.
+SAMPLED = 100
 #: Seconds of a test whose file has no duration yet: more than most take, so that no slice is too long.
 UNKNOWN = 20.0
 
@@ -90,6 +95,18 @@ def count(times: Mapping[str, float]) -> int:
     return max(1, math.ceil(sum(times.values()) / (WORKERS * LIMIT * FILL)))
 
 
+def sample(tests: Sequence[str], seed: int) -> list[str]:
+    """Random tests of every function of `tests`, one in a hundred and at least one, in order."""
+    functions: defaultdict[str, list[str]] = defaultdict(list)
+    for test in tests:
+        functions[function(test)].append(test)
+    rng = random.Random(seed)
+    few = {
+        test for members in functions.values() for test in rng.sample(members, -(-len(members) // SAMPLED))
+    }
+    return [test for test in tests if test in few]
+
+
 def turn(commits: int, slices: int) -> int:
     """The slice whose turn it is after so many commits. Consecutive commits run consecutive slices."""
     return commits % slices + 1
@@ -133,7 +150,7 @@ def read_report(report: Path) -> tuple[list[tuple[str, float]], dict[str, str], 
         problem = case.find("failure") if case.find("failure") is not None else case.find("error")
         skip = case.find("skipped")
         if problem is not None:
-            failed[name] = (problem.get("message") or "").splitlines()[0][:200] or "no message"
+            failed[name] = (problem.get("message") or "no message").splitlines()[0][:200]
         elif skip is not None:
             skipped[skip.get("message") or "no reason"] += 1
             continue
@@ -172,18 +189,21 @@ def run(
     slices = count(times)
     if not 1 <= number <= slices:
         raise SystemExit(f"there is no slice {number}: the slices are 1 to {slices}")
-    report.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         durations = Path(folder) / "durations.json"
         durations.write_text(json.dumps(times))
-        return runner(
-            [
-                *("-m", MARKS, "-n", str(WORKERS), "--quiet", "--timeout=1800"),
-                *("--splits", str(slices), "--group", str(number), "--durations-path", str(durations)),
-                *("--hypothesis-profile=fresh", f"--hypothesis-seed={seed}", f"--junitxml={report}"),
-                *(("-rs", f"--stop-after={limit:.0f}") if limit is not None else ()),
-            ]
-        )
+        split = ("--splits", str(slices), "--group", str(number), "--durations-path", str(durations))
+        return runner([*options(report, seed, limit), *split])
+
+
+def options(report: Path, seed: int, limit: float | None) -> list[str]:
+    """How pytest runs tests of the long suite: as `run` says. Makes the report's folder."""
+    report.parent.mkdir(parents=True, exist_ok=True)
+    return [
+        *("-m", MARKS, "-n", str(WORKERS), "--quiet", "--timeout=1800"),
+        *("--hypothesis-profile=fresh", f"--hypothesis-seed={seed}", f"--junitxml={report}"),
+        *(("-rs", f"--stop-after={limit:.0f}") if limit is not None else ()),
+    ]
 
 
 def outcome(number: int, report: Path, commit: str, seed: int) -> Outcome:
@@ -266,6 +286,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one.add_argument("--minutes", type=float, help="begin no test after so many minutes, and name the rest")
     every = commands.add_parser("all", help="run every slice that has not run on this commit")
     every.add_argument("--folder", type=Path, default=FOLDER, help="results (default: %(default)s)")
+    some = commands.add_parser("sample", help="run a few tests of every function, chosen by the commit")
+    some.add_argument("--minutes", type=float, help="begin no test after so many minutes, and name the rest")
     times = commands.add_parser("record", help="take durations from JUnit files of pytest")
     times.add_argument("reports", nargs="+", type=Path)
     asked = parser.parse_args(arguments)
@@ -284,10 +306,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seed = commits()
     if asked.command == "all":
         return 0 if run_all(asked.folder, tests, git("rev-parse", "HEAD"), seed) else 1
+    limit = asked.minutes * 60 if asked.minutes is not None else None
+    if asked.command == "sample":
+        few = sample(tests, seed)
+        sys.stdout.write(f"{len(few)} of {len(tests)} tests, those of seed {seed}\n")
+        sys.stdout.flush()
+        return pytest([*options(FOLDER / "sample.xml", seed, limit), *few])
     number = turn(seed, slices) if asked.by_commit else asked.number
     sys.stdout.write(f"slice {number} of {slices}, random searches from seed {seed}\n")
     sys.stdout.flush()
-    limit = asked.minutes * 60 if asked.minutes is not None else None
     return run(number, tests, FOLDER / f"slice-{number}.xml", seed, limit=limit)
 
 

@@ -71,6 +71,16 @@ def test_slices_hold_every_test_once_and_none_is_too_long() -> None:
         assert sum(times[each] for each in part) <= slices.WORKERS * slices.LIMIT
 
 
+def test_a_sample_has_tests_of_every_function() -> None:
+    many = [f"tests/b/test_z.py::test_many[{number}]" for number in range(201)]
+    found = [slices.sample([*TESTS, *many], seed) for seed in range(5)]
+    for each in found:
+        assert len(each) == 4 + 3
+        assert {slices.function(test) for test in each} == {slices.function(test) for test in [*TESTS, *many]}
+        assert each == [test for test in [*TESTS, *many] if test in each]
+    assert len({tuple(each) for each in found}) > 1
+
+
 def test_consecutive_commits_run_every_slice() -> None:
     assert sorted(slices.turn(commits, 7) for commits in range(1000, 1007)) == list(range(1, 8))
 
