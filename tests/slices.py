@@ -6,7 +6,7 @@ recorded durations.
     python -m tests.slices run --by-commit  # the slice whose turn it is: each commit runs another
     python -m tests.slices run 3 --minutes 20  # what of it begins within twenty minutes; the rest is named
     python -m tests.slices all              # all that have not run on this commit, and a report
-    python -m tests.slices sample           # a few tests of every function: does each still run, and how long?
+    python -m tests.slices sample           # a few tests of every function, to see whether each still passes
     python -m tests.slices record build/slices/*.xml  # keep the durations of what has run
 
 The long suite is every test marked `long`, and every random search of the default suite with a seed of the
