@@ -23,7 +23,7 @@ ROWS = (
                 exported="renaming",
                 size=Size("fermi", quick=True),
                 parts=(
-                    Part("renaming_table", shown=True),
+                    Part("renaming_table", Size("fermi", quick=True), shown=True),
                     Part("availability", Size("fermi", quick=True), shown=True),
                     Part("release", Size("fermi", quick=True), shown=True),
                     Part("flag_cache", Size("fermi", quick=True), shown=True),
