@@ -25,7 +25,7 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
 from warpbank.golden.sm import Sm
 from warpbank.program import runner, trust
-from warpbank.program.cache import whole
+from warpbank.program.cache import behind_links, whole
 from warpbank.program.trace.schema import Trace
 from warpbank.sim import extensions
 from warpbank.sim.engines import state
@@ -47,7 +47,7 @@ class Checkpoint:
 
     Parameters
     ----------
-    path : of the file. One that is there is where the run goes on.
+    path : of the file, or of a link to it. One that is there is where the run goes on.
     every : seconds between two writes.
 
     Attributes
@@ -100,22 +100,23 @@ class Checkpoint:
         self._due = time.monotonic() + self._every
 
     def end(self) -> None:
-        """Remove the file: the run is over."""
-        self.path.unlink(missing_ok=True)
+        """Remove the file: the run is over. A link to it stays."""
+        behind_links(self.path).unlink(missing_ok=True)
 
     def _write(self, machine: Sm) -> None:
         header = {"experiment": self._experiment, "cycle": machine.cycle + 1}
         content = json.dumps(header).encode() + b"\n" + state.dump(machine)
         digest = hashlib.sha256(content).hexdigest().encode()
-        temporary = self.path.with_name(f".{self.path.name}.part")
+        place = behind_links(self.path)
+        temporary = place.with_name(f".{place.name}.part")
         temporary.unlink(missing_ok=True)  # of a process that was killed
-        with whole(self.path, temporary):
+        with whole(place, temporary):
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(_VERSION + digest + b"\n" + content)
                 file.flush()
                 os.fsync(descriptor)
-        folder = os.open(self.path.absolute().parent, os.O_RDONLY)
+        folder = os.open(place.parent, os.O_RDONLY)
         try:
             os.fsync(folder)  # the new name, too, is on the disk
         finally:

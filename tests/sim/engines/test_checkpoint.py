@@ -254,6 +254,20 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         exp.run(_experiment("baseline"), checkpoint=late)
 
 
+def test_a_link_stands_for_its_file(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    link = tmp_path / "run.ckpt"
+    link.symlink_to(tmp_path / "disk" / "kept")
+    assert _killed(_experiment("baseline"), link, 2, "after")
+    assert link.is_symlink()
+    assert (tmp_path / "disk" / "kept").is_file()
+    last = Checkpoint(link, 0.0)
+    exp.run(_experiment("baseline"), checkpoint=last)
+    assert last.resumed > 0
+    assert link.is_symlink()
+    assert not list((tmp_path / "disk").iterdir())
+
+
 def test_a_full_disk_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
