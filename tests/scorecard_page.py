@@ -3,6 +3,9 @@
 `python -m tests.scorecard_page record FOLDER...` records the PAPER.json files of folders that `--output`
 named, and `python -m tests.scorecard_page` writes the page. Verdicts are computed from the recorded numbers.
 
+`python -m tests.scorecard_page update FOLDER...` adds runs of some figures (`warpbank reproduce PAPER --figure NAME
+--no-explain --output FOLDER`) to what is recorded of their papers.
+
 `python -m tests.scorecard_page add PAPER...` runs the experiments that were added since a paper was recorded,
 and those alone. It is for a tree whose runs still give what was recorded; one that gives other numbers is
 recorded anew.
@@ -10,6 +13,7 @@ recorded anew.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import sys
@@ -48,6 +52,36 @@ def record(folders: Sequence[Path]) -> None:
             ]
     whole = {name: data[name] for name in PAPERS if name in data}
     RECORDED.write_text(json.dumps(whole, indent=1) + "\n")
+
+
+def update(folders: Sequence[Path]) -> None:
+    """Add runs of some figures to the records of their papers. An entry whose number is as recorded keeps its
+    experiments; those that another one lacks are for `add`."""
+    data: dict[str, list[dict[str, Any]]] = json.loads(RECORDED.read_text())
+    for folder, name in itertools.product(folders, PAPERS):
+        if not (folder / f"{name}.json").exists():
+            continue
+        run = json.loads((folder / f"{name}.json").read_text())
+        known = {_key(row): row for before in data[name] for row in before["entries"]}
+        for row in run["scorecard"]:
+            before = known.get(_key(row))
+            if before is not None and before["ours"] == row["ours"]:
+                row["trials"] = before["trials"]
+        columns = {part["figure"]: part["columns"] for part in run["figures"]}
+        for before in data[name]:
+            before["entries"] = [
+                row
+                for row in before["entries"]
+                if row["column"] in columns.get(row["figure"], [row["column"]])
+            ]
+        made_by = {key: run["made_by"][key] for key in KEPT}
+        data[name].append({"made_by": made_by, "entries": run["scorecard"]})
+    RECORDED.write_text(json.dumps(data, indent=1) + "\n")
+
+
+def _key(row: dict[str, Any]) -> tuple[str, str, str]:
+    """Figure, column and end of an entry."""
+    return row["figure"], row["column"], row["end"]
 
 
 def add(name: str) -> None:
@@ -99,6 +133,8 @@ def updated() -> str:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["record"]:
         record([Path(name) for name in sys.argv[2:]])
+    elif sys.argv[1:2] == ["update"]:
+        update([Path(name) for name in sys.argv[2:]])
     elif sys.argv[1:2] == ["add"]:
         for paper in sys.argv[2:]:
             add(paper)

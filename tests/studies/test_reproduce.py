@@ -358,12 +358,25 @@ def test_bow_on_two_kernels() -> None:
         scheme: exp.run(RunSpec("sad", "tiny", scheme, "pascal").experiment()).result
         for scheme in ("baseline", "bow", "bow-wr")
     }
+    all_active = ("sub_core.active_warps=8", "sub_core.replacement=on_demand")
     columns = {
         name: dict(zip(part.figure.columns, part.rows["sad"], strict=True))
         for name, part in figures.items()
         if "sad" in part.rows
     }
-    assert columns["rfc"]["RFC"] != 0
+    cached, plain = (
+        exp.run(RunSpec("sad", "tiny", scheme, "pascal", (*more, *all_active)).experiment()).result
+        for scheme, more in (
+            ("rfc", ("sub_core.cache.registers=8",)),
+            ("baseline", ("sub_core.front_end.scheduler=two_level",)),
+        )
+    )
+    assert columns["rfc"]["RFC"] == pytest.approx(100 * cached.ipc / plain.ipc - 100)
+    assert columns["rfc"]["over GTO"] == pytest.approx(100 * cached.ipc / runs["baseline"].ipc - 100)
+    lost = columns["fig11"]["half over full"]
+    assert 1 + columns["fig11"]["BOW-WR half"] / 100 == pytest.approx(
+        (1 + columns["fig11"]["BOW-WR full"] / 100) * (1 + lost / 100)
+    )
     assert columns["fig10"]["BOW IW 3"] == pytest.approx(100 * runs["bow"].ipc / runs["baseline"].ipc - 100)
     assert columns["fig11"]["BOW-WR full"] == pytest.approx(columns["fig10"]["BOW-WR IW 3"])
     accesses = {scheme: run.counters["rf.reads"] + run.counters["rf.writes"] for scheme, run in runs.items()}
@@ -406,7 +419,8 @@ def test_observed_stages_agree_with_counters(kernel: str) -> None:
 
 
 def test_stages_by_hand() -> None:
-    """Two warps one after the other in slot 1 of a machine with two banks, and one value held for ten cycles.
+    """Two warps one after the other in slot 1 of a machine with two banks, and values held for ten cycles in
+    slot 0; in slot 1 from cycle 15 to the end of the first warp, whose last uop retires in 21.
 
     The second uop finds r2, which the first has asked for, and waits for r1; the third is inserted a cycle
     late.
@@ -422,8 +436,10 @@ def test_stages_by_hand() -> None:
         (3, 0, "grant", (0, 4, 1, 1)),
         (6, 0, "dispatch", (1, int(Unit.LSU), 1, 0)),
         (8, 0, "dispatch", (1, int(Unit.ALU), 1, 1)),
+        (15, 0, "window", (1, 1)),
         (20, 0, "retire", (1, 0)),
         (21, 0, "retire", (1, 1)),
+        (29, 0, "warp_start", (1, 4)),
         (30, 0, "issue", (1, 0, 1)),
         (30, 0, "allocate", (1, 1, 0)),
         (31, 0, "forward", (1, 1, 0, 3, 2)),
@@ -442,7 +458,7 @@ def test_stages_by_hand() -> None:
     assert stages.result() == {
         "memory": {"uops": 1, "operands": 2, "collect": 5, "total": 19},
         "other": {"uops": 3, "operands": 3, "collect": 9, "total": 25},
-        "occupancy": {"0": 40, "2": 10},
+        "occupancy": {"0": 40 + 19, "1": 6, "2": 10},
     }
 
 

@@ -314,7 +314,7 @@ def test_renaming_by_hand() -> None:
         "renaming_flag_fetches": 1,
     }
     spent = energy(_result("renaming", **counters), table("renaming"), preset("fermi"))
-    assert spent.dynamic == pytest.approx({"banks": 11 * 4.68, "tables": 19 * 1.14})
+    assert spent.dynamic == pytest.approx({"banks": 11 * 8 * 4.68, "tables": 19 * 1.14})
     common = energy(_result("renaming", **counters), table("common"), preset("fermi"))
     assert common.dynamic["flag cache"] == pytest.approx(3 * 0.143)
 

@@ -69,6 +69,11 @@ def _base(kernel: str, size: str) -> RunSpec:
     return _run("BL", kernel, size, _WITH_CACHE)
 
 
+def _plain(kernel: str, size: str) -> RunSpec:
+    """Configuration 1 as it is."""
+    return _run("BL", kernel, size)
+
+
 def _faster(result: Mapping[str, Any], base: Mapping[str, Any]) -> float:
     """Change in speed, in percent. Not of the IPC as counted: PREFETCH instructions, where a machine has
     them, are none of the kernel."""
@@ -322,9 +327,9 @@ LTRF = Paper(
             "Fig. 3: change in speed with eight times the register file, ideal and as slow as configuration "
             "6",
             ("ideal", "real"),
-            lambda reading: _with_base(_fig3_tasks(reading)),
-            lambda reading: _against_base(_fig3_tasks(reading)),
-            f"The paper shows no mean; {_SHORT}.",
+            lambda reading: _with_base(_fig3_tasks(reading), _plain),
+            lambda reading: _against_base(_fig3_tasks(reading), _plain),
+            f"The paper's mean is of its register-sensitive kernels, the ideal file's; {_SHORT}.",
         ),
         Figure(
             "occupancy",

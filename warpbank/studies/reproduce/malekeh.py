@@ -468,8 +468,8 @@ MALEKEH = Paper(
             _COMPARED,
             _runs(*_COMPARED),
             _removed_row,
-            "As for Fig. 13; more than the hits is saved where operands that wait together are read once. "
-            f"And {_MIX}.",
+            "A read is saved by a hit and by nothing else, so that ours are the numbers of Fig. 13; the "
+            f"paper prints one number for both, too. {_MIX[0].upper()}{_MIX[1:]}.",
         ),
         Figure(
             "fig14",

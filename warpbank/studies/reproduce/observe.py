@@ -33,14 +33,24 @@ class Stages:
     Its result: for `memory` and `other` uops their number, the cycles from issue to the arrival of the last
     operand (`operands`; 0 for what is found in the collector at issue), from issue to dispatch (`collect`),
     and from issue to retirement (`total`); uops that never enter a collector have 0 cycles of the former two.
-    `occupancy`: for each number of values that a collector held, the collector-cycles in which it did, from a
-    collector's first value to the end of the run.
+    `occupancy`: for each number of values that a warp's collector held, the collector-cycles in which it did,
+    from its first value until the warp's last uop has retired.
     """
 
     #: Events that it reads. A slot's next warp counts its uops from 0 again, so that the order of cycles
     #: matters; within one, a uop's own order, which is this one.
-    _STEPS = ("warp_start", "issue", "allocate", "forward", "reserve", "grant", "dispatch", "retire")
-    wanted = frozenset((*_STEPS, "window"))
+    _STEPS = (
+        "warp_start",
+        "issue",
+        "allocate",
+        "forward",
+        "reserve",
+        "grant",
+        "dispatch",
+        "retire",
+        "window",
+    )
+    wanted = frozenset(_STEPS)
 
     def __init__(self) -> None:
         self._sources: list[frozenset[int]] = []
@@ -53,6 +63,8 @@ class Stages:
         self._sums = {
             kind: {"uops": 0, "operands": 0, "collect": 0, "total": 0} for kind in ("memory", "other")
         }
+        self._flying: dict[tuple[int, int], int] = {}  # uops in flight, by warp
+        self._drained: dict[tuple[int, int], int] = {}  # since when a warp has none
         self._held: dict[tuple[int, int], tuple[int, int]] = {}
         self._occupancy: dict[int, int] = {}
         self._end = 0
@@ -76,6 +88,7 @@ class Stages:
             self._grant,
             self._dispatch,
             self._retire,
+            self._window,
         )
         stages = [
             (cycle, order, take, core, values)
@@ -84,25 +97,28 @@ class Stages:
         ]
         for cycle, _, take, core, values in sorted(stages, key=lambda row: row[:2]):
             take(cycle, core, values)
-        for cycle, core, values in self._rows(batch, "window"):
-            self._change((core, values[0]), cycle, values[1])
         self._end = batch.end
 
     def result(self) -> dict[str, Any]:
         """Result as plain dictionaries for JSON. Only after the run."""
-        for collector in list(self._held):
-            self._change(collector, self._end, 0)
+        for warp in list(self._held):
+            self._change(warp, self._drained.get(warp, self._end), 0)
         return {
             **self._sums,
             "occupancy": {str(entries): self._occupancy[entries] for entries in sorted(self._occupancy)},
         }
 
     def _warp_start(self, cycle: int, core: int, values: list[int]) -> None:
-        self._base[core, values[0]] = values[1]
+        warp = core, values[0]
+        self._base[warp] = values[1]
+        if warp in self._held and warp in self._drained:  # the slot's warp before this one
+            self._change(warp, self._drained[warp], 0)
 
     def _issue(self, cycle: int, core: int, values: list[int]) -> None:
         warp, seq, pc = values[:3]
         self._stays[core, warp, seq] = _Stay(cycle, self._sources[pc], cycle)
+        self._flying[core, warp] = self._flying.get((core, warp), 0) + 1
+        self._drained.pop((core, warp), None)
 
     def _allocate(self, cycle: int, core: int, values: list[int]) -> None:
         collector, warp, seq = values[:3]
@@ -133,6 +149,14 @@ class Stages:
             sums["operands"] += stay.complete - stay.issued
             sums["collect"] += stay.dispatched - stay.issued
         sums["total"] += cycle - stay.issued
+        warp = core, values[0]
+        self._flying[warp] -= 1
+        if not self._flying[warp]:
+            self._drained[warp] = cycle
+
+    def _window(self, cycle: int, core: int, values: list[int]) -> None:
+        """The collector of a warp holds another number of values."""
+        self._change((core, values[0]), cycle, values[1])
 
     def _rows(self, batch: Batch, event: str) -> list[tuple[int, int, list[int]]]:
         """Events of one name: (cycle, sub-core, values), by cycle."""
@@ -140,9 +164,9 @@ class Stages:
         rows = rows[np.argsort(rows["cycle"], kind="stable")]
         return list(zip(rows["cycle"].tolist(), rows["core"].tolist(), rows["values"].tolist(), strict=True))
 
-    def _change(self, collector: tuple[int, int], cycle: int, entries: int) -> None:
-        """From this cycle on the collector holds so many values."""
-        if collector in self._held:
-            since, before = self._held[collector]
-            self._occupancy[before] = self._occupancy.get(before, 0) + cycle - since
-        self._held[collector] = (cycle, entries)
+    def _change(self, warp: tuple[int, int], cycle: int, entries: int) -> None:
+        """From this cycle on the warp's collector holds so many values."""
+        if warp in self._held:
+            since, before = self._held[warp]
+            self._occupancy[before] = self._occupancy.get(before, 0) + max(0, cycle - since)
+        self._held[warp] = (cycle, entries)

@@ -49,6 +49,7 @@ class Figure:
     beside : columns that are no parts of the whole.
     level : name and value of a line that the paper draws across the bars.
     together : makes one row of those of all kernels, which are not shown then; None: each has its own.
+    means : makes the row of means from those of the kernels, in the place of `mean`.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Figure:
     beside: tuple[str, ...] = ()
     level: tuple[str, float] | None = None
     together: Callable[[Sequence[tuple[float, ...]]], tuple[float, ...]] | None = None
+    means: Callable[[Sequence[tuple[float, ...]]], tuple[float, ...]] | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class Published:
     least, most : of its benchmarks, or of a range that it states.
     source : where.
     bounds : "at least" or "at most", for a value that the paper states as a bound.
+    inputs : columns whose value is an input of ours, or follows from one that was chosen by it.
     """
 
     values: Mapping[str, float]
@@ -84,6 +87,7 @@ class Published:
     most: Mapping[str, float]
     source: str
     bounds: Mapping[str, str] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()
 
     @property
     def rows(self) -> dict[str, Mapping[str, float]]:
@@ -239,6 +243,8 @@ def compare(
 
 def _mean(figure: Figure, rows: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
     """Means of the figure's columns, empty without rows."""
+    if figure.means is not None and rows:
+        return figure.means(rows)
     return tuple(MEANS[figure.mean](column) for column in zip(*rows, strict=True))
 
 
@@ -264,8 +270,10 @@ def published(paper: Paper) -> dict[str, Published]:
             for kind in ("at_least", "at_most")
             for column in entry.get(kind, ())
         }
-        unknown = [column for column in (*means, *least, *most, *bounds) if column not in columns[figure]]
+        inputs = tuple(entry.get("inputs", ()))
+        stated = (*means, *least, *most, *bounds, *inputs)
+        unknown = [column for column in stated if column not in columns[figure]]
         if unknown:
             raise WarpbankError(f"{name}: {figure} has no column {unknown[0]!r}")
-        read[figure] = Published(means, least, most, str(entry["source"]), bounds)
+        read[figure] = Published(means, least, most, str(entry["source"]), bounds, inputs)
     return read

@@ -148,7 +148,7 @@ def entries(paper: str, part: Comparison) -> list[Entry]:
                         numbers[column],
                         "" if end else stated.bounds.get(column, ""),
                         part.ours(column, end)[1],
-                        part.figure.row is None,
+                        part.figure.row is None or column in stated.inputs,
                     )
                 )
     return found
