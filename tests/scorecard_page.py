@@ -3,8 +3,8 @@
 `python -m tests.scorecard_page record FOLDER...` records the PAPER.json files of folders that `--output`
 named, and `python -m tests.scorecard_page` writes the page. Verdicts are computed from the recorded numbers.
 
-`python -m tests.scorecard_page update FOLDER...` adds runs of some figures (`warpbank reproduce PAPER --figure NAME
---no-explain --output FOLDER`) to what is recorded of their papers.
+`python -m tests.scorecard_page update FOLDER...` adds runs of some figures to the records of their papers
+(`warpbank reproduce PAPER --figure NAME --no-explain --output FOLDER`).
 
 `python -m tests.scorecard_page add PAPER...` runs the experiments that were added since a paper was recorded,
 and those alone. It is for a tree whose runs still give what was recorded; one that gives other numbers is
@@ -68,12 +68,14 @@ def update(folders: Sequence[Path]) -> None:
             if before is not None and before["ours"] == row["ours"]:
                 row["trials"] = before["trials"]
         columns = {part["figure"]: part["columns"] for part in run["figures"]}
+        # A column that a figure has no longer is forgotten.
+        gone = {
+            _key(row)
+            for row in known.values()
+            if row["column"] not in columns.get(row["figure"], [row["column"]])
+        }
         for before in data[name]:
-            before["entries"] = [
-                row
-                for row in before["entries"]
-                if row["column"] in columns.get(row["figure"], [row["column"]])
-            ]
+            before["entries"] = [row for row in before["entries"] if _key(row) not in gone]
         made_by = {key: run["made_by"][key] for key in KEPT}
         data[name].append({"made_by": made_by, "entries": run["scorecard"]})
     RECORDED.write_text(json.dumps(data, indent=1) + "\n")
