@@ -74,7 +74,7 @@ def energy(result: Mapping[str, Any], table: EnergyTable, config: SmConfig) -> E
     for place, event in enumerate(table.events):
         if not event.used(scheme):
             continue
-        missing = [name for name in event.counters if name not in counters]
+        missing = [name for name in (*event.counters, *event.less) if name not in counters]
         if missing:
             close = get_close_matches(missing[0], counters, 1)
             near = f"; did you mean {close[0]}?" if close else ""
@@ -83,8 +83,11 @@ def energy(result: Mapping[str, Any], table: EnergyTable, config: SmConfig) -> E
                 f"has no counter {missing[0]!r}; a row may only count what every run it applies to counts"
                 f"{near}"
             )
-        weighted = sum(counters[name] * _weight(name, scheme, machine) for name in event.counters)
-        spent = weighted * event.price(machine)
+        counted, taken_off = (
+            sum(counters[name] * _weight(name, scheme, machine) for name in names)
+            for names in (event.counters, event.less)
+        )
+        spent = (counted - taken_off) * event.price(machine)
         dynamic[event.structure] = dynamic.get(event.structure, 0.0) + spent
     nanoseconds = result["cycles"] * 1e3 / table.clock_mhz
     leakage: dict[str, float] = {}

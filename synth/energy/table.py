@@ -73,13 +73,21 @@ class _Row:
 
 @dataclass(frozen=True)
 class EventRow(_Row):
-    """Event row of a table: `picojoules` for each event that one of `counters` counts, on a machine that has
-    `amount` of `per` (a key of `AMOUNTS`); in proportion on others. Without `per`, on every machine."""
+    """Event row of a table: `picojoules` for each event that one of `counters` counts, those that one of
+    `less` counts taken off, on a machine that has `amount` of `per` (a key of `AMOUNTS`); in proportion on
+    others. Without `per`, on every machine; with `hierarchies`, only over one of these units."""
 
     counters: tuple[str, ...] = ()
     picojoules: float = 0.0
     per: str = ""
     amount: float = 1.0
+    less: tuple[str, ...] = ()
+    hierarchies: tuple[str, ...] = ()
+
+    def used(self, scheme: Scheme) -> bool:
+        """Whether the scheme has what the row is about, over a hierarchy that it is for."""
+        below = not self.hierarchies or not scheme.units.hierarchy.priced.isdisjoint(self.hierarchies)
+        return below and super().used(scheme)
 
     def price(self, config: SmConfig) -> float:
         """Energy of an event on this machine in pJ."""
@@ -223,11 +231,16 @@ def _common(row: Table) -> tuple[str, int, str, str, str, tuple[str, ...]]:
             "has one of the keys 'room' and 'units'; the row of a scheme's own unit needs both, any other "
             "row neither",
         )
+    _check_units(row, "units", room, units)
+    return structure, node, tool, source, room, units
+
+
+def _check_units(row: Table, key: str, room: str, units: tuple[str, ...]) -> None:
+    """Refuse names that no unit of the room is priced under."""
     known = {name for unit in UNITS.get(room, {}).values() for name in unit.priced}
     for unit in units:
         if unit not in known:
-            row.fail("units", f"{unknown(f'unit of {room}', unit, sorted(known))} --load registers your own.")
-    return structure, node, tool, source, room, units
+            row.fail(key, f"{unknown(f'unit of {room}', unit, sorted(known))} --load registers your own.")
 
 
 def _texts(row: Table, key: str) -> tuple[str, ...]:
@@ -239,16 +252,27 @@ def _texts(row: Table, key: str) -> tuple[str, ...]:
 
 def _event(row: Table) -> EventRow:
     common = _common(row)
-    counters, picojoules = _texts(row, "counters"), _number(row, "picojoules")
+    counters, less, picojoules = _texts(row, "counters"), _texts(row, "less"), _number(row, "picojoules")
+    hierarchies = _texts(row, "hierarchies")
     per, amount = _per(row, required=False)
     row.done()
+    _check_units(row, "hierarchies", "hierarchy", hierarchies)
     if not counters:
         row.fail("counters", "a row names at least one counter")
     if not common[4]:  # the counters of a unit come with the unit
-        for counter in counters:
-            if counter not in COUNTERS:
-                row.fail("counters", unknown("counter", counter, COUNTERS))
-    return EventRow(*common, counters=counters, picojoules=picojoules, per=per, amount=amount)
+        for key, names in (("counters", counters), ("less", less)):
+            for counter in names:
+                if counter not in COUNTERS:
+                    row.fail(key, unknown("counter", counter, COUNTERS))
+    return EventRow(
+        *common,
+        counters=counters,
+        picojoules=picojoules,
+        per=per,
+        amount=amount,
+        less=less,
+        hierarchies=hierarchies,
+    )
 
 
 def _leakage(row: Table) -> LeakageRow:

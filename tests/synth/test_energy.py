@@ -10,13 +10,20 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import warpbank
+from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.counters import COUNTERS
+from warpbank.arch.events import EVENTS, Record
+from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.collector.boc import Boc
+from warpbank.golden.sm import simulate
 from warpbank.golden.storage.bdi import Delta
 from warpbank.golden.storage.bdi_banks import BdiBanks
 from warpbank.golden.storage.gscalar import GScalar
 from warpbank.golden.storage.metadata import CompressedBanks, Metadata
+from warpbank.program import runner
 from warpbank.program.errors import WarpbankError
+from warpbank.program.hint_passes import with_hints
 from warpbank.synth.energy import energy, read_table, table, tables
 from warpbank.synth.energy.table import parse_table
 
@@ -103,6 +110,21 @@ def test_a_price_that_grows_with_the_machine() -> None:
         energy(counted, grown, machine).dynamic["banks"]
         == 3 * energy(counted, plain, machine).dynamic["banks"]
     )
+
+
+def test_a_row_takes_off_what_less_counts() -> None:
+    made = parse_table("t", HEAD + ROW + 'less = ["rf.write_backs"]\n')
+    counted = _result(rf_reads=4, rf_writes=3, rf_write_backs=2)
+    assert energy(counted, made, preset("turing")).dynamic == {"banks": 50.0}
+
+
+def test_a_row_for_some_hierarchies() -> None:
+    made = parse_table("t", HEAD + ROW + 'hierarchies = ["flat", "ltrf"]\n')
+    spent = {
+        scheme: energy(_result(scheme, rf_reads=1), made, preset("maxwell")).dynamic
+        for scheme in ("baseline", "ltrf-strand", "ltrf-plus", "rfc")
+    }
+    assert spent == {"baseline": {"banks": 10.0}, "ltrf-strand": {"banks": 10.0}, "ltrf-plus": {}, "rfc": {}}
 
 
 def test_missing_counter_names_the_row() -> None:
