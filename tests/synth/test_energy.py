@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -172,6 +173,15 @@ def test_shipped_tables(name: str) -> None:
             r"event\[0\].units: Unknown unit of storage 'plan'. Did you mean plain",
         ),
         (HEAD + ROW + 'room = "storage"\n', "has one of the keys 'room' and 'units'"),
+        (
+            HEAD + ROW + 'less = ["rf.read"]\n',
+            r"event\[0\].less: Unknown counter 'rf.read'. Did you mean rf.reads",
+        ),
+        (
+            HEAD + ROW + 'hierarchies = ["ltfr"]\n',
+            r"event\[0\].hierarchies: Unknown unit of hierarchy 'ltfr'. Did you mean ltrf",
+        ),
+        (HEAD + LEAK + 'less = ["rf.reads"]\n', r"leakage\[0\].less: there is no such key"),
         (HEAD + ROW + LEAK.replace('"bank"', '"mile"'), "there is no amount 'mile'"),
         (HEAD + ROW + LEAK.replace("2", "0", 1), "amount: must be a number from"),
         (HEAD + ROW + 'per = "mile"\n', r"event\[0\].per: there is no amount 'mile'"),
@@ -357,3 +367,94 @@ def test_a_caching_collector_pays_for_tags_and_slots() -> None:
     assert "tags" not in energy(_result("baseline", **counters), table("common"), preset("turing")).dynamic
     bow = energy(_result("bow", **counters), table("common"), preset("turing"))
     assert bow.dynamic["tags"] == pytest.approx((10 + 2) * 0.255)
+
+
+def _run(scheme: str) -> tuple[dict[str, float], Counter[str]]:
+    """Dynamic energy of a run, and how often each event came; a field's sum by `event.field`."""
+    config, named = preset("maxwell"), parse_scheme(scheme)
+    job = workloads.get("reduction").job("tiny")
+    trace = with_hints(runner.trace_job(job), named.hints, config, lambda: runner.compile_job(job))
+    events: list[Record] = []
+    result = simulate(trace, config, named, events=events)
+    happened: Counter[str] = Counter()
+    for _, _, name, values in events:
+        happened[name] += 1
+        for (field, _), value in zip(EVENTS[name].fields, values, strict=True):
+            happened[f"{name}.{field}"] += value
+    counted = {"scheme": scheme, "cycles": result.cycles, "counters": result.counters}
+    return energy(counted, table("common"), config).dynamic, happened
+
+
+def _spent(happened: Counter[str], *events: str) -> int:
+    return sum(happened[event] for event in events)
+
+
+def _with_cache(happened: Counter[str]) -> dict[str, float]:
+    """What any scheme over LTRF's cache spends, from its events."""
+    accesses = _spent(happened, "cache_grant", "cache_write", "cache_fill", "write_back")
+    crossing = _spent(happened, "deliver", "collector_write", "cache_fill", "write_back")
+    return {
+        "banks": _spent(happened, "grant", "fetch", "write", "write_back") * 185.26,
+        "register file cache": (accesses + happened["cache_zero"]) * 2.72,
+        "network": crossing * 2.075,
+        "warp control blocks": (accesses + happened["cache_allocate"]) * 0.013 + happened["prefetch"] * 1.36,
+        "collectors": _spent(happened, "deliver", "deliver", "collector_write", "forward.count") * 2.72,
+    }
+
+
+def test_renaming_below_a_cache_from_events() -> None:
+    """A register that leaves the cache is looked up once, when it sets off."""
+    spent, happened = _run("ltrf+renaming")
+    assert happened["lookup.count"] == _spent(happened, "fetch", "write_back")
+    looked_up = _spent(happened, "fetch", "write_back", "write")
+    assert spent == pytest.approx(
+        _with_cache(happened)
+        | {
+            "tables": (looked_up + _spent(happened, "map", "unmap")) * 0.8,
+            "flag cache": _spent(happened, "flag_hit", "flag_fetch") * 0.143,
+        }
+    )
+    assert spent["tables"] == pytest.approx(1364.8)
+
+
+def test_renaming_below_a_cache_of_results_from_events() -> None:
+    spent, happened = _run("rfc+renaming")
+    assert happened["write_back"] > 0
+    assert spent["tables"] == pytest.approx(_spent(happened, "lookup.count", "write", "map", "unmap") * 0.8)
+
+
+@pytest.mark.parametrize("scheme", ["ltrf+malekeh", "rfc+malekeh"])
+def test_a_caching_collector_over_a_cache_from_events(scheme: str) -> None:
+    """Results meet the collector's tags wherever they go; what leaves the cache does not."""
+    spent, happened = _run(scheme)
+    sources = _spent(happened, "deliver", "forward.count")
+    results = _spent(happened, "cache_write", "write")
+    assert (sources, results) == (924, 567)  # as without a cache
+    own = {"tags": (sources + results) * 0.17, "operand table": 2 * sources * 0.013}
+    if scheme == "ltrf+malekeh":
+        assert spent == pytest.approx(_with_cache(happened) | own)
+    else:  # rfc has tags of its own
+        both = _spent(happened, "deliver", "cache_write", "write", "write_back") * 0.34
+        both += happened["cache_allocate"] * 0.021
+        assert spent["tags"] == pytest.approx(own["tags"] + both)
+
+
+def test_a_window_over_a_cache_from_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What leaves the cache is not read in a window. What leaves a window is charged, and a little more."""
+    left = 0
+    take = Boc.written_back
+
+    def written_back(self: Boc) -> None:
+        nonlocal left
+        left += 1
+        take(self)
+
+    monkeypatch.setattr(Boc, "written_back", written_back)
+    spent, happened = _run("ltrf+bow-wr")
+    ended = _spent(happened, "discard.overwritten", "discard.transient")
+    charged = happened["collector_write"] - ended
+    expected = _with_cache(happened)
+    expected["collectors"] += charged * 2.72
+    tags = _spent(happened, "deliver", "forward.count", "collector_write")
+    assert spent == pytest.approx(expected | {"tags": tags * 0.255})
+    assert (left, charged, happened["write_back"]) == (166, 178, 691)
