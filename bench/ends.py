@@ -23,10 +23,10 @@ from warpbank.arch.config import with_overrides
 from warpbank.arch.names import unknown
 from warpbank.synth import baselines, cones, flow, memories, netlist, pdk, timing
 from warpbank.synth.cones import Cell
+from warpbank.synth.errors import MapperError
 from warpbank.synth.flow import Tools
 from warpbank.synth.liberty import Library
 from warpbank.synth.units import make
-from warpbank.synth.yosys import YosysError
 
 _NUMBER = re.compile(r"\d+")
 
@@ -76,7 +76,7 @@ def _delay(tools: Tools, folder: Path, picoseconds: float) -> float:
     """Delay of `alone.json`, by the quicker mapper that takes the library."""
     try:
         return flow.alone(tools, folder, picoseconds)
-    except YosysError:
+    except MapperError:
         return flow.alone(tools, folder, picoseconds, flow.BARE)
 
 

@@ -13,6 +13,10 @@ class YosysError(WarpbankError):
     """Yosys is missing or refused the design."""
 
 
+class MapperError(YosysError):
+    """ABC, the mapper of Yosys, refused the cell library or the design."""
+
+
 class LibertyError(WarpbankError):
     """A cell library that cannot be read, or cannot be used."""
 

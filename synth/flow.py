@@ -221,7 +221,7 @@ def gates(tools: Tools, top: str, folder: Path, boxes: dict[str, str], unread: S
 
 def alone(tools: Tools, folder: Path, picoseconds: float, way: str = QUICK) -> float:
     """Delay in ns of the logic in `alone.json` of `folder`, mapped by itself, as the mapper sees it: without
-    what loads its ends. Raises YosysError, as where the mapper of `way` does not take the library."""
+    what loads its ends. Raises MapperError where the mapper of `way` does not take the library."""
     (folder / "alone.abc").write_text(_script(way, picoseconds))
     (folder / "load.constr").write_text(f"set_driving_cell {tools.driver.name}\nset_load {tools.load:.4f}\n")
     abc = f"abc {tools.liberty} {tools.barred} -constr load.constr -D {picoseconds:.0f} -script alone.abc"

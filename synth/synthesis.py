@@ -27,13 +27,13 @@ from warpbank.synth import (
     timing,
     yosys,
 )
+from warpbank.synth.errors import MapperError
 from warpbank.synth.flow import Tools
 from warpbank.synth.mapped import Netlist
 from warpbank.synth.memories import Memory
 from warpbank.synth.timing import BoxTiming
 from warpbank.synth.timing import Path as TimedPath
 from warpbank.synth.units import make
-from warpbank.synth.yosys import YosysError
 
 #: How much is tried: several mappings, the best of which is taken; or one, for units that are too large for
 #: that.
@@ -462,7 +462,7 @@ def _best(
     for way in (flow.SMALL, flow.FAST):
         if way == flow.FAST and all(one.late for one in tried):
             tell("mapping again, the fast way")
-            with suppress(YosysError):  # ABC's older mapper does not take every library
+            with suppress(MapperError):  # ABC's older mapper does not take every library
                 tried.append(one(flow.PLAIN, target, way))
         near = [one for one in tried if one.way == way and one.delay <= (1 + _NEAR) * clock]
         shares = _SHORTER if not large else _SHORTER[:1] if way == flow.FAST else ()
@@ -491,7 +491,7 @@ def _quickly(
                 return tried
             tell("mapping again, all sub-units as one")
             parts, tried = tried, [one(flow.PLAIN, target, flow.QUICK)]
-    except YosysError:  # ABC's older mapper does not take every library
+    except MapperError:  # ABC's older mapper does not take every library
         tried = [one(flow.PLAIN, target, flow.BARE)]
     around: list[str] = []
     if tried[0].within and clock < tried[0].delay < _HOPELESS * clock:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from warpbank.synth.errors import YosysError
+from warpbank.synth.errors import MapperError, YosysError
 
 #: On Linux it ends with the process that started it (PR_SET_PDEATHSIG, SIGKILL): mapping takes up to an hour.
 _PROGRAM = """
@@ -19,6 +19,8 @@ design = libyosys.Design()
 for line in sys.stdin.read().splitlines():
     libyosys.run_pass(line, design)
 """
+#: How Yosys begins to say that ABC failed, or ended without a netlist.
+_MAPPER = ("ERROR: ABC: ", "ERROR: Can't open ABC ")
 
 
 def version() -> str:
@@ -34,7 +36,7 @@ def version() -> str:
 
 def run(passes: list[str], folder: Path) -> str:
     """Run passes on an empty design in `folder` and return what Yosys printed. Raises YosysError with its
-    last lines."""
+    last lines, MapperError where ABC failed."""
     version()
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM], cwd=folder, input="\n".join(passes), capture_output=True, text=True
@@ -42,5 +44,6 @@ def run(passes: list[str], folder: Path) -> str:
     output = done.stdout + done.stderr
     if done.returncode:
         tail = "\n".join(output.strip().splitlines()[-10:])
-        raise YosysError(f"Yosys failed (exit code {done.returncode}): {tail}")
+        error = MapperError if any(words in output for words in _MAPPER) else YosysError
+        raise error(f"Yosys failed (exit code {done.returncode}): {tail}")
     return output

@@ -19,6 +19,7 @@ from tests.synth import library
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.synth import flow, mapped, memories, netlist, pdk, synthesis, timing, yosys
+from warpbank.synth.errors import YosysError
 from warpbank.synth.mapped import NetlistError
 from warpbank.synth.synthesis import EFFORTS, synthesize
 from warpbank.synth.units import make
@@ -137,6 +138,17 @@ def test_little_effort_maps_once(cells: Path) -> None:
         synthesize("gto", TINY, BASELINE, [cells], clock=0.3, effort=effort, on_step=steps.append)
     again = {effort: sum("again" in step for step in steps) for effort, steps in said.items()}
     assert again["full"] > again["quick"] == 0
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_only_what_the_mapper_refuses_is_tried_another_way(
+    effort: str, cells: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ABC's older mapper does not take this library; an error before it is none of that."""
+    assert synthesize("gto", TINY, BASELINE, [cells], clock=0.3, effort=effort).area_um2
+    monkeypatch.setattr(flow, "_seen", lambda flop: "no module")
+    with pytest.raises(YosysError, match="syntax error"):
+        synthesize("gto", TINY, BASELINE, [cells], clock=0.3, effort=effort)
 
 
 def test_cells_in_another_order_are_the_circuit(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from warpbank.synth import yosys
-from warpbank.synth.errors import YosysError
+from warpbank.synth.errors import MapperError, YosysError
 
 #: Pass that notes the number of the process that runs it, and lasts longer than the test.
 LASTS = "exec -- echo $PPID > pid && sleep 60"
@@ -37,8 +37,18 @@ def until(holds: Callable[[], object], seconds: float = 30.0) -> bool:
 
 
 def test_an_error_names_its_cause(tmp_path: Path) -> None:
-    with pytest.raises(YosysError, match="no_such_pass"):
+    with pytest.raises(YosysError, match="no_such_pass") as raised:
         yosys.run(["no_such_pass"], tmp_path)
+    assert not isinstance(raised.value, MapperError)
+
+
+def test_an_error_of_the_mapper_is_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "wrong.abc").write_text("no_such_command\n")
+    (tmp_path / "gate.v").write_text("module gate (input a, b, output y);\n  assign y = a & b;\nendmodule\n")
+    with pytest.raises(MapperError, match="no_such_command"):
+        yosys.run(
+            ["read_verilog gate.v", "synth -run begin:fine", "techmap", "abc -script wrong.abc"], tmp_path
+        )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
