@@ -3,12 +3,16 @@ them."""
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
+from warpbank.arch.errors import shown
 from warpbank.synth.boolean_functions import truth
 from warpbank.synth.errors import LibertyError
 
@@ -22,30 +26,37 @@ _PREFIX = {"f": -15, "p": -12, "n": -9, "u": -6, "m": -3, "": 0}
 _SPECIAL = ("lpflow", "probe", "macro", "tielo", "tiehi", "TIELO", "TIEHI")
 #: The remedy for a library without something.
 _ALL = "give all .lib files of the library, or another one (--liberty, may be repeated)"
+#: The remedy for a library with something that cannot be.
+_AGAIN = "fetch the library again, or give another one"
 #: Timing types that launch a value at a clock edge, and those that want one before it.
 LAUNCH, SETUP = ("rising_edge", "falling_edge"), ("setup_rising", "setup_falling")
 
 
 @dataclass
 class Group:
-    """Group of a Liberty file, `kind (args) { attributes and groups }`."""
+    """Group of a Liberty file, `kind (args) { attributes and groups }`; `file`: its name, for messages."""
 
     kind: str
     args: list[str]
     attributes: dict[str, str] = field(default_factory=dict)
     complex: dict[str, list[list[str]]] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
+    file: str = ""
 
     def of(self, kind: str) -> Iterator[Group]:
         """Groups of a kind."""
         return (group for group in self.groups if group.kind == kind)
 
     def number(self, name: str, default: float = 0.0) -> float:
-        """Numeric attribute of a group."""
-        try:
-            return float(self.attributes[name]) if name in self.attributes else default
-        except ValueError:
-            raise LibertyError(f"{self.kind} {' '.join(self.args)}: {name} is not a number") from None
+        """Numeric attribute of a group. Raises LibertyError if it is none."""
+        if name not in self.attributes:
+            return default
+        return _number(self.attributes[name], f"{name} of {self.shown}")
+
+    @property
+    def shown(self) -> str:
+        """Group as the file writes it, for messages."""
+        return f"{self.kind} ({', '.join(self.args)})"
 
 
 def parse(text: str, name: str) -> Group:
@@ -58,9 +69,21 @@ def parse(text: str, name: str) -> Group:
             "library"
         )
     try:
-        return _parse(tokens)
+        with _within(name):
+            library = _parse(tokens)
     except IndexError:
         raise LibertyError(f"{name} ends in the middle of a group; it is cut off, fetch it again") from None
+    library.file = name
+    return library
+
+
+@contextmanager
+def _within(where: str) -> Iterator[None]:
+    """Put in front of an error where it is: a file, a cell, or a pin."""
+    try:
+        yield
+    except LibertyError as error:
+        raise LibertyError(f"{where}: {error}") from None
 
 
 def _parse(tokens: list[str]) -> Group:
@@ -95,7 +118,7 @@ def _parse(tokens: list[str]) -> Group:
             else:
                 stack[-1].complex.setdefault(word, []).append(args)
         else:
-            raise LibertyError(f"the Liberty file is damaged at {word!r} {tokens[at + 1]!r}; fetch it again")
+            raise LibertyError(f"the file is damaged at {word!r} {tokens[at + 1]!r}; fetch it again")
     if len(stack) != 1:
         raise IndexError
     return root.groups[0]
@@ -182,7 +205,12 @@ class Cell:
     @property
     def data(self) -> str:
         """Data pin, from which a flop takes its next state."""
-        return self.following.strip("!() ")
+        return self.following.strip("!()' ")
+
+    @property
+    def inverts(self) -> bool:
+        """Whether a flop's state becomes the inverse of its data."""
+        return truth(self.following, [self.data]) == 0b01
 
     @property
     def inputs(self) -> list[Pin]:
@@ -200,7 +228,29 @@ def _function(cell: Cell) -> int:
     try:
         return truth(cell.outputs[0].function, [pin.name for pin in cell.inputs])
     except ValueError as error:
-        raise LibertyError(f"cell {cell.name}: {error}") from None
+        raise LibertyError(f"{error}; {_AGAIN}") from None
+
+
+def _check_flop(flop: Cell) -> None:
+    """Raise LibertyError unless registers can be made of a flop, and timed."""
+    pins = [pin.name for pin in flop.inputs]
+    for attribute, pin, stated in (
+        ("next_state", flop.data, flop.following),
+        ("clocked_on", flop.clocked, flop.clocked),
+    ):
+        if pin not in pins:
+            said = f"{attribute} : {shown(stated)}, which is no input pin" if stated else f"no {attribute}"
+            raise LibertyError(f"its ff group has {said}; it has to be one of {', '.join(pins)}")
+    for kinds, those, tables in (
+        (LAUNCH, flop.outputs, {"cell_rise", "cell_fall"}),
+        (SETUP, [flop.pins[flop.data]], {"rise_constraint", "fall_constraint"}),
+    ):
+        found = {name for pin in those for arc in pin.arcs if arc.kind in kinds for name in arc.tables}
+        if not tables <= found:
+            raise LibertyError(
+                f"pin {' or '.join(pin.name for pin in those)} of the flip-flop has no timing group of type "
+                f"{kinds[0]} with {' and '.join(sorted(tables))}; {_AGAIN}"
+            )
 
 
 class Library:
@@ -213,13 +263,18 @@ class Library:
 
     def __init__(self, groups: list[Group]) -> None:
         self.name = groups[0].args[0] if groups[0].args else "unnamed"
-        self.voltage = groups[0].number("nom_voltage", 1.0)
+        self._shown = f"library {self.name} ({', '.join(group.file for group in groups)})"
         self._wires = groups[0]
         self._cells: dict[str, tuple[Group, _Reader]] = {}
         for group in groups:
-            reader = _Reader(group)
-            for cell in group.of("cell"):
-                self._cells[cell.args[0]] = (cell, reader)
+            with _within(group.file):
+                reader = _Reader(group)
+                for cell in group.of("cell"):
+                    if not cell.args:
+                        raise LibertyError("a cell has no name; it has to be cell (NAME) { ... }")
+                    self._cells[cell.args[0]] = (cell, reader)
+        with _within(groups[0].file):
+            self.voltage = groups[0].number("nom_voltage", 1.0)
         self._read: dict[str, Cell] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -228,7 +283,8 @@ class Library:
     def __getitem__(self, name: str) -> Cell:
         if name not in self._read:
             group, reader = self._cells[name]
-            self._read[name] = reader.cell(group)
+            with _within(self._where(name)):
+                self._read[name] = reader.cell(group)
         return self._read[name]
 
     def __iter__(self) -> Iterator[Cell]:
@@ -239,49 +295,47 @@ class Library:
         """Cells that logic may not be mapped to."""
         return [cell.name for cell in self if not cell.usable]
 
+    def _where(self, name: str) -> str:
+        """Place of a cell, for messages."""
+        return f"{self._cells[name][1].file}: cell {name}"
+
+    def _gates(self, what: str, inputs: int, function: int) -> list[Cell]:
+        """Gates of one output that have this truth table, smallest first. Raises LibertyError if none."""
+        found = []
+        for cell in self:
+            if cell.usable and not cell.state and (len(cell.inputs), len(cell.outputs)) == (inputs, 1):
+                with _within(self._where(cell.name)):
+                    found += [cell] * (_function(cell) == function)
+        if not found:
+            raise LibertyError(f"{self._shown} has no {what}; {_ALL}")
+        return sorted(found, key=lambda cell: (cell.area, cell.name))
+
     @cached_property
     def flop(self) -> Cell:
         """The smallest flip-flop on the rising edge, without set and reset if there is one. Raises
-        LibertyError if none."""
-        found = [
-            cell for cell in self if cell.usable and cell.state and not cell.clocked.startswith(("!", "(!"))
-        ]
+        LibertyError if none, or if that one cannot be used."""
+        found = [cell for cell in self if cell.usable and cell.state and not cell.clocked.startswith("!")]
         if not found:
-            raise LibertyError(f"library {self.name} has no rising-edge flip-flop; {_ALL}")
-        return min(found, key=lambda cell: (cell.settable, cell.area, cell.name))
+            raise LibertyError(f"{self._shown} has no rising-edge flip-flop; {_ALL}")
+        flop = min(found, key=lambda cell: (cell.settable, cell.area, cell.name))
+        with _within(self._where(flop.name)):
+            _check_flop(flop)
+        return flop
 
     @cached_property
     def nand2(self) -> Cell:
-        """The smallest gate of two inputs that is a NAND: the unit of area. Raises LibertyError if there is
-        none."""
-        found = [
-            cell
-            for cell in self
-            if cell.usable
-            and not cell.state
-            and len(cell.inputs) == 2
-            and len(cell.outputs) == 1
-            and _function(cell) == 0b0111
-        ]
-        if not found:
-            raise LibertyError(f"library {self.name} has no two-input NAND; {_ALL}")
-        return min(found, key=lambda cell: (cell.area, cell.name))
+        """The smallest gate of two inputs that is a NAND: the unit of area. Raises LibertyError if none."""
+        return self._gates("two-input NAND", 2, 0b0111)[0]
+
+    @cached_property
+    def inverter(self) -> Cell:
+        """The smallest inverter, without which nothing can be mapped. Raises LibertyError if none."""
+        return self._gates("inverter", 1, 0b01)[0]
 
     @cached_property
     def buffers(self) -> list[Cell]:
-        """Buffers, smallest first."""
-        found = [
-            cell
-            for cell in self
-            if cell.usable
-            and not cell.state
-            and len(cell.inputs) == 1
-            and len(cell.outputs) == 1
-            and _function(cell) == 0b10
-        ]
-        if not found:
-            raise LibertyError(f"library {self.name} has no buffer; {_ALL}")
-        return sorted(found, key=lambda cell: (cell.area, cell.name))
+        """Buffers, smallest first. Raises LibertyError if none."""
+        return self._gates("buffer", 1, 0b10)
 
     @cached_property
     def wire_load(self) -> str:
@@ -293,29 +347,41 @@ class Library:
         """Capacitance in fF that the default wire-load model gives a net."""
         if not self.wire_load or not fanout:
             return 0.0
-        group = next(group for group in self._wires.of("wire_load") if group.args[:1] == [self.wire_load])
-        lengths = sorted(
-            (int(float(n)), float(length)) for n, length in group.complex.get("fanout_length", [])
-        )
-        unit = _Reader(self._wires).farads * group.number("capacitance")
+        unit, slope, lengths = self._wire
         if not lengths:
-            return unit * group.number("slope") * fanout
+            return unit * slope * fanout
         known = [length for n, length in lengths if n <= fanout]
         last = max((n for n, _ in lengths if n <= fanout), default=lengths[0][0])
         base = known[-1] if known else lengths[0][1]
-        return unit * (base + group.number("slope") * max(0, fanout - last))
+        return unit * (base + slope * max(0, fanout - last))
+
+    @cached_property
+    def _wire(self) -> tuple[float, float, list[tuple[int, float]]]:
+        """Default wire-load model: fF of a unit of length, its slope, and lengths by fan-out."""
+        group = next(group for group in self._wires.of("wire_load") if group.args[:1] == [self.wire_load])
+        with _within(f"{self._wires.file}: {group.shown}"):
+            lengths = []
+            for row in group.complex.get("fanout_length", []):
+                if len(row) < 2:
+                    raise LibertyError(f"fanout_length ({', '.join(row)}) has to be a fan-out and a length")
+                fanout, length = (_number(text, "a value of fanout_length") for text in row[:2])
+                lengths.append((int(fanout), length))
+            unit = _Reader(self._wires).farads * group.number("capacitance")
+            return unit, group.number("slope"), sorted(lengths)
 
 
 class _Reader:
     """Cells out of the groups of one file, with its units."""
 
     def __init__(self, library: Group) -> None:
-        self.time = _unit(library.attributes.get("time_unit", "1ns"), "s") * 1e9
+        self.file = library.file
+        stated = library.attributes
+        self.time = _unit("time_unit", stated.get("time_unit", "1ns"), "s") * 1e9
         load = (library.complex.get("capacitive_load_unit") or [["1", "pf"]])[0]
-        self.farads = float(load[0]) * _unit("1" + load[-1].lower(), "f") * 1e15
-        volts = _unit(library.attributes.get("voltage_unit", "1V"), "V")
+        self.farads = _unit("capacitive_load_unit", ", ".join(load), "f") * 1e15
+        volts = _unit("voltage_unit", stated.get("voltage_unit", "1V"), "V")
         self._energy = self.farads * volts * volts
-        self._watts = _unit(library.attributes.get("leakage_power_unit", "1nW"), "W") * 1e9
+        self._watts = _unit("leakage_power_unit", stated.get("leakage_power_unit", "1nW"), "W") * 1e9
         self._pin = library.number("default_input_pin_cap")
         self._templates = {
             group.args[0]: group
@@ -326,13 +392,14 @@ class _Reader:
 
     def cell(self, group: Group) -> Cell:
         """A cell."""
-        pins = {
-            name: self._read_pin(name, pin)
-            for pin in group.of("pin")
-            for name in pin.args
-            if self._shown(pin)
-        }
+        pins = {}
+        for pin in group.of("pin"):
+            for name in pin.args if self._shown(pin) else ():
+                with _within(f"pin {name}"):
+                    pins[name] = self._read_pin(name, pin)
         flops = list(group.of("ff"))
+        if flops and not flops[0].args:
+            raise LibertyError("its ff group names no state; it has to be as ff (IQ, IQN)")
         state = (flops[0].args[0], [*flops[0].args, ""][1]) if flops else None
         latch = any(True for _ in group.of("latch"))
         gate = "clock_gating_integrated_cell" in group.attributes
@@ -350,6 +417,9 @@ class _Reader:
         leakage = group.number("cell_leakage_power", sum(stated) / len(stated) if stated else 0.0)
         table = any(True for _ in group.of("statetable"))
         usable = (bool(state) or logic) and not (latch or gate or odd or scan or barred or table)
+        if usable:
+            for one in pins.values():
+                _check_arcs(one)
         return Cell(
             name=group.args[0],
             area=group.number("area"),
@@ -357,7 +427,7 @@ class _Reader:
             pins=pins,
             state=state,
             following=flops[0].attributes.get("next_state", "") if flops else "",
-            clocked=flops[0].attributes.get("clocked_on", "") if flops else "",
+            clocked=flops[0].attributes.get("clocked_on", "").strip("() ") if flops else "",
             settable=bool(flops) and any(name in flops[0].attributes for name in ("clear", "preset")),
             gate=gate,
             latch=latch,
@@ -420,11 +490,13 @@ class _Reader:
         flat = _numbers(group.complex["values"][0])
         if len(flat) != len(points[0]) * len(points[1]):
             points = [(0.0,), (0.0,)] if len(flat) == 1 else points
-        if len(flat) != len(points[0]) * len(points[1]):
+        if not flat or len(flat) != len(points[0]) * len(points[1]):
             raise LibertyError(
-                f"a table of {len(points[0])} x {len(points[1])} points holds {len(flat)} values; it is "
-                "damaged, fetch it again"
+                f"{group.shown} of {len(points[0])} x {len(points[1])} points holds {len(flat)} values; "
+                f"{_AGAIN}"
             )
+        if any(after <= before for axis in points for before, after in pairwise(axis)):
+            raise LibertyError(f"an index of {group.shown} does not rise from value to value; {_AGAIN}")
         width = len(points[1])
         values = tuple(flat[row * width : (row + 1) * width] for row in range(len(points[0])))
         if "capacitance" in variables[0] or variables[0] == "constrained_pin_transition":
@@ -441,20 +513,45 @@ class _Reader:
         return self.farads if "capacitance" in variable else self.time
 
 
+def _check_arcs(pin: Pin) -> None:
+    """Raise LibertyError where a path through a pin has a delay, but not all the tables that it needs."""
+    for arc in pin.arcs:
+        edges = [edge for edge in ("rise", "fall") if f"cell_{edge}" in arc.tables]
+        if edges and arc.kind in ("combinational", ""):
+            edges = ["rise", "fall"]
+        for name in (name for edge in edges for name in (f"cell_{edge}", f"{edge}_transition")):
+            if name not in arc.tables:
+                raise LibertyError(
+                    f"pin {pin.name}: the timing group of related pin {arc.related} has delays, but no "
+                    f"{name}; {_AGAIN}"
+                )
+
+
+def _number(text: str, what: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise LibertyError(f"{what} is {shown(text)}, which has to be a number; {_AGAIN}")
+    return value
+
+
 def _numbers(texts: list[str]) -> tuple[float, ...]:
     try:
-        return tuple(float(word) for text in texts for word in text.replace(",", " ").split())
+        values = tuple(float(word) for text in texts for word in text.replace(",", " ").split())
     except ValueError:
-        raise LibertyError(
-            f"a table of the library holds {texts[0][:30]!r}, not numbers; fetch it again"
-        ) from None
+        values = (math.nan,)
+    if not all(map(math.isfinite, values)):
+        raise LibertyError(f"a table holds {shown(texts[0], 30)}, not numbers; {_AGAIN}")
+    return values
 
 
-def _unit(text: str, base: str) -> float:
-    """`10ps` as a number of the base unit."""
-    found = re.fullmatch(r"([\d.]+)\s*([fpnum]?)" + base, text.strip(), re.IGNORECASE)
-    if found is None:
+def _unit(name: str, text: str, base: str) -> float:
+    """`10ps` or `10, ps` as a number of the base unit; `name`: of the attribute."""
+    found = re.fullmatch(rf"(\d+\.?\d*|\.\d+)[\s,]*([fpnum]?){base}", text.strip(), re.IGNORECASE)
+    if found is None or not float(found[1]):
         raise LibertyError(
-            f"the library has a unit that is not understood: {text!r}; fetch it again, or give another one"
+            f"{name} is {shown(text)}, a unit that is not understood; give a number and a unit, as 1n{base}"
         )
     return float(found[1]) * 10.0 ** _PREFIX[found[2].lower()]

@@ -312,7 +312,7 @@ def launch(library: Library, load: float) -> float:
         max(arc.tables[name].at(0.0, load) for name in ("cell_rise", "cell_fall") if name in arc.tables)
         for pin in library.flop.outputs
         for arc in pin.arcs
-        if arc.kind in LAUNCH
+        if arc.kind in LAUNCH and "cell_rise" in arc.tables
     ]
     return min(times)
 

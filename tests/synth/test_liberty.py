@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.synth import library
-from warpbank.synth import pdk
+from warpbank.synth import pdk, timing
 from warpbank.synth.boolean_functions import truth
 from warpbank.synth.liberty import LibertyError, Library, Table, parse
 
@@ -111,12 +111,87 @@ def test_broken_files(tmp_path: Path) -> None:
         ("flops.lib", library.text(without=("DFF",)).encode(), "no rising-edge flip-flop"),
         ("gates.lib", library.text(without=("NAND2",)).encode(), "no two-input NAND"),
         ("buffers.lib", library.text(without=("BUF", "BUF2")).encode(), "no buffer"),
+        (
+            "inverters.lib",
+            library.text(without=("INV",)).encode(),
+            r"inverters\.lib\) has no inverter; give all",
+        ),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(LibertyError, match=words):
             pdk.load([tmp_path / name], tmp_path)
     (tmp_path / "good.lib.gz").write_bytes(gzip.compress(whole.encode()))
     assert pdk.load([tmp_path / "good.lib.gz"], tmp_path).library.name == "small"
+
+
+#: What is replaced in the library, by what, and the sentence without the file's name.
+ODD = {
+    "no_next": (
+        'next_state : "D";',
+        "",
+        "cell DFF: its ff group has no next_state; it has to be one of C, D",
+    ),
+    "next_unknown": (
+        '"D"; }',
+        '"X"; }',
+        "cell DFF: its ff group has next_state : 'X', which is no input pin",
+    ),
+    "next_logic": ('"D"; }', '"(D * C)"; }', r"cell DFF: .* '\(D \* C\)', which is no input pin"),
+    "no_clock": (
+        'clocked_on : "C";',
+        "",
+        "cell DFF: its ff group has no clocked_on; it has to be one of C, D",
+    ),
+    "clock_unknown": ('clocked_on : "C";', 'clocked_on : "CK";', "cell DFF: .* clocked_on : 'CK'"),
+    "no_state": ('ff ("IQ", "IQN")', "ff ()", r"cell DFF: its ff group names no state; .* ff \(IQ, IQN\)"),
+    "no_launch": ("timing_type : rising_edge", "timing_type : other", "cell DFF: pin Q .* type rising_edge"),
+    "no_setup": ("timing_type : setup_rising", "timing_type : other", "cell DFF: pin D .* type setup_rising"),
+    "no_slew": (
+        "rise_transition",
+        "other",
+        "cell INV: pin Y: the timing group of related pin A has delays, but no rise_transition",
+    ),
+    "half": ("cell_fall", "other", "cell INV: pin Y: .* related pin A has delays, but no cell_fall"),
+    "load": ("(1,ff)", "(x,ff)", "capacitive_load_unit is 'x, ff', a unit that is not understood"),
+    "no_load": ("(1,ff)", "()", "capacitive_load_unit is ''"),
+    "load_alone": ("(1,ff)", "(1)", "capacitive_load_unit is '1'"),
+    "time": ('"1ns"', '"1..2ns"', "time_unit is '1..2ns', a unit .*; give a number and a unit, as 1ns"),
+    "no_time": ('"1ns"', '"0ns"', "time_unit is '0ns'"),
+    "fanout": ("(1, 1.0)", "(a, 1.0)", r"wire_load \(short\): a value of fanout_length is 'a'"),
+    "one_fanout": ("(1, 1.0)", "(1)", r"wire_load \(short\): fanout_length \(1\) has to be a fan-out and"),
+    "no_cell": ("cell (INV)", "cell ()", r"a cell has no name; it has to be cell \(NAME\)"),
+    "area": ("area : 4.0", "area : nan", r"cell DFF: area of cell \(DFF\) is 'nan', .* a number"),
+    "voltage": ("nom_voltage : 1.0", "nom_voltage : V", r"nom_voltage of library \(small\) is 'V'"),
+    "infinite": ('"2.0"', '"inf"', "cell DFF: pin C: a table holds 'inf', not numbers"),
+    "index": ('index_2 ("1, 50")', 'index_2 ("1, 1")', "cell INV: pin Y: an index of cell_rise .* not rise"),
+    "function": ('"!(A & B)"', '"!(A & "', "cell NAND2: the function .* names '', which is not among A, B"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_files(name: str, tmp_path: Path) -> None:
+    """One sentence, which names the file and the place."""
+    old, new, words = ODD[name]
+    text = library.text()
+    assert old in text
+    (tmp_path / "odd.lib").write_text(text.replace(old, new))
+    with pytest.raises(LibertyError, match=rf"^odd\.lib: {words}"):
+        pdk.load([tmp_path / "odd.lib"], tmp_path)
+
+
+def test_what_some_libraries_write() -> None:
+    """A wire load's lengths with what else is known of them, parentheses around the clock, a flop that
+    inverts its data, one launch without tables."""
+    text = library.text(inverted=True).replace("(2, 2.5)", "(2, 2.5, 0.1, 0.1, 7)")
+    text = text.replace('"C"; next_state : "D"', '"(C)"; next_state : "(D)\'"')
+    text = text.replace(
+        "  pin (Q)", 'pin (R) { direction : output; timing () { related_pin : "C"; %s } }\n  pin (Q)'
+    )
+    small = Library([parse(text % "timing_type : rising_edge;", "small.lib")])
+    assert small.wire(4) == pytest.approx(1.3)
+    assert (small.flop.clocked, small.flop.data, small.flop.inverts) == ("C", "D", True)
+    assert timing.launch(small, 1.0) == pytest.approx(0.08, rel=0.02)
+    assert not Library([parse(library.text(), "small.lib")]).flop.inverts
 
 
 def test_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

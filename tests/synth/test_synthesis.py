@@ -344,12 +344,15 @@ def test_command(cells: Path, tmp_path: Path) -> None:
         (["--clock", "inf"], "less than or equal to 1000"),
         (["--clock", "0.01"], "a clock of 0.01 ns is impossible"),
         (["--liberty", "no.lib"], "there is no Liberty file"),
+        (["--liberty", "odd.lib"], "odd.lib: cell DFF: its ff group has no next_state"),
         (["--scheme", "bowl"], "bow"),
         (["--effort", "much"], "full"),
         (["--effort", "quick", "--check"], "leave out machine, --kernel, --clock, --effort"),
     ],
 )
-def test_mistakes(arguments: list[str], words: str, cells: Path) -> None:
+def test_mistakes(arguments: list[str], words: str, cells: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (cells.parent / "odd.lib").write_text(library.text().replace('next_state : "D";', ""))
+    monkeypatch.chdir(cells.parent)
     rest = arguments if "--liberty" in arguments else [*arguments, "--liberty", str(cells)]
     done = warpbank("synth", "lrr", "--preset", "tiny", *rest)
     assert done.code == 2
