@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -176,9 +177,9 @@ class Pin:
     function: str
     clock: bool
     arcs: tuple[Arc, ...]
-    #: Energy in fJ of a rise and of a fall, per group: related pin ("" for an input of its own) and the
-    #: tables.
-    energies: tuple[tuple[str, dict[str, Table]], ...]
+    #: Energy in fJ of a rise and of a fall, per condition: related pin ("" for an input of its own) and the
+    #: tables, one for each supply, whose energies add up.
+    energies: tuple[tuple[str, dict[str, tuple[Table, ...]]], ...]
 
 
 @dataclass(frozen=True)
@@ -413,8 +414,6 @@ class _Reader:
         barred = group.attributes.get("dont_use", "false") == "true" or any(
             word in group.args[0] for word in _SPECIAL
         )
-        stated = [one.number("value") for one in group.of("leakage_power") if "value" in one.attributes]
-        leakage = group.number("cell_leakage_power", sum(stated) / len(stated) if stated else 0.0)
         table = any(True for _ in group.of("statetable"))
         usable = (bool(state) or logic) and not (latch or gate or odd or scan or barred or table)
         if usable:
@@ -423,7 +422,7 @@ class _Reader:
         return Cell(
             name=group.args[0],
             area=group.number("area"),
-            leakage=leakage * self._watts,
+            leakage=group.number("cell_leakage_power", _leakage(group)) * self._watts,
             pins=pins,
             state=state,
             following=flops[0].attributes.get("next_state", "") if flops else "",
@@ -457,13 +456,19 @@ class _Reader:
             kind = timing.attributes.get("timing_type", "combinational")
             for related in timing.attributes.get("related_pin", "").split():
                 arcs.append(Arc(related, kind, timing.attributes.get("timing_sense", "non_unate"), tables))
-        for power in group.of("internal_power"):
-            tables = {
-                one.kind: self._table(one, self._energy) for one in power.groups if one.complex.get("values")
-            }
-            if "power" in tables:
-                tables = {"rise_power": tables["power"], "fall_power": tables["power"]}
-            energies.append((power.attributes.get("related_pin", ""), tables))
+        for (related, _), supplies in _conditions(group.of("internal_power")):
+            spent: dict[str, tuple[Table, ...]] = {}
+            for power in supplies:
+                tables = {
+                    one.kind: self._table(one, self._energy)
+                    for one in power.groups
+                    if one.complex.get("values")
+                }
+                if "power" in tables:
+                    tables = {"rise_power": tables["power"], "fall_power": tables["power"]}
+                for kind, table in tables.items():
+                    spent[kind] = (*spent.get(kind, ()), table)
+            energies.append((related, spent))
         clock = (
             group.attributes.get("clock", "false") == "true"
             or group.attributes.get("clock_gate_clock_pin", "") == "true"
@@ -525,6 +530,31 @@ def _check_arcs(pin: Pin) -> None:
                     f"pin {pin.name}: the timing group of related pin {arc.related} has delays, but no "
                     f"{name}; {_AGAIN}"
                 )
+
+
+def _conditions(groups: Iterable[Group]) -> list[tuple[tuple[str, str], list[Group]]]:
+    """Power groups by related pin and `when`. Those of a condition are of one supply each, and add up; those
+    that name no supply are conditions of their own."""
+    found: dict[tuple[tuple[str, str], int], list[Group]] = {}
+    count: Counter[tuple[tuple[str, str], str]] = Counter()
+    for group in groups:
+        condition = group.attributes.get("related_pin", ""), group.attributes.get("when", "")
+        supply = group.attributes.get("related_pg_pin", "")
+        found.setdefault((condition, count[condition, supply]), []).append(group)
+        count[condition, supply] += 1
+    return [(condition, those) for (condition, _), those in found.items()]
+
+
+def _leakage(cell: Group) -> float:
+    """Leakage that a cell's groups state: that under no condition, else the mean of all conditions."""
+    stated = [
+        (when, sum(one.number("value") for one in those))
+        for (_, when), those in _conditions(
+            group for group in cell.of("leakage_power") if "value" in group.attributes
+        )
+    ]
+    chosen = [value for when, value in stated if not when] or [value for _, value in stated] or [0.0]
+    return sum(chosen) / len(chosen)
 
 
 def _number(text: str, what: str) -> float:

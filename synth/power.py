@@ -110,8 +110,12 @@ def _internal(
 
 
 def _energy(pin: Pin, load: float) -> float:
-    """fJ of a change of a pin, mean of rise and fall and of all conditions."""
-    found = [table.at(_SLEW, load) for _, tables in pin.energies for table in tables.values()]
+    """fJ of a change of a pin from all supplies, mean of rise and fall and of all conditions."""
+    found = [
+        sum(table.at(_SLEW, load) for table in supplies)
+        for _, tables in pin.energies
+        for supplies in tables.values()
+    ]
     return sum(found) / len(found) if found else 0.0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.synth import library
-from warpbank.synth import pdk, timing
+from warpbank.synth import pdk, power, timing
 from warpbank.synth.boolean_functions import truth
 from warpbank.synth.liberty import LibertyError, Library, Table, parse
 
@@ -192,6 +192,56 @@ def test_what_some_libraries_write() -> None:
     assert (small.flop.clocked, small.flop.data, small.flop.inverts) == ("C", "D", True)
     assert timing.launch(small, 1.0) == pytest.approx(0.08, rel=0.02)
     assert not Library([parse(library.text(), "small.lib")]).flop.inverts
+
+
+_LEAKS = "leakage_power () { value : %s; %s }"
+
+
+@pytest.mark.parametrize(
+    ("groups", "nanowatts"),
+    [
+        ([], 0),
+        ([(3, ""), (5, "")], 4),
+        ([(3, 'when : "A";'), (5, 'when : "!A";')], 4),
+        ([(3, 'when : "A";'), (5, 'when : "!A";'), (7, "")], 7),
+        ([(3, "related_pg_pin : VDD;"), (0.5, "related_pg_pin : VSS;")], 3.5),
+        (
+            [
+                (value, f'when : "{a}"; related_pg_pin : {pin};')
+                for a in "AB"
+                for pin, value in (("P", 3), ("G", 1))
+            ],
+            4,
+        ),
+    ],
+)
+def test_leakage(groups: list[tuple[float, str]], nanowatts: float) -> None:
+    """The mean over conditions of the sum over supplies; what holds under no condition goes before."""
+    stated = "".join(_LEAKS % group for group in groups)
+    text = library.text().replace("cell_leakage_power : 5.0;", stated)
+    assert Library([parse(text, "small.lib")])["INV"].leakage == pytest.approx(nanowatts)
+
+
+def test_energies_of_supplies_add_up(small: Library) -> None:
+    """Two supplies of a gate, with tables of different points, give what one gives that has both."""
+    pin = small["NAND2"].pins["Y"]
+    whole = 'rise_power (scalar) { values ("0.5"); } fall_power (scalar) { values ("0.3"); }'
+    parts = (
+        'related_pg_pin : VDD; rise_power (delay) { values ("0.4, 4.4", "0.4, 4.4"); }'
+        ' fall_power (scalar) { values ("0.3"); }',
+        'related_pg_pin : VSS; power (scalar) { values ("0.1"); }',
+    )
+    before = 'internal_power () { related_pin : "%s"; ' + whole + " }"
+    text = library.text()
+    for related in "AB":
+        assert before % related in text
+        split = "".join(f'internal_power () {{ related_pin : "{related}"; {part} }}' for part in parts)
+        text = text.replace(before % related, split)
+    split_pin = Library([parse(text, "small.lib")])["NAND2"].pins["Y"]
+    assert len(split_pin.energies) == len(pin.energies) == 2
+    assert power._energy(pin, 1.0) == pytest.approx(0.4)
+    assert power._energy(split_pin, 1.0) == pytest.approx((0.5 + 0.4) / 2)
+    assert power._energy(split_pin, 50.0) == pytest.approx((4.5 + 0.4) / 2)
 
 
 def test_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
