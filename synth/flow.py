@@ -289,14 +289,16 @@ def can_invert(flop: Cell) -> bool:
     """Whether a flop has an inverted output beside the other, and no pin more."""
     if flop.state is None or flop.settable:
         return False
-    return any(pin.function == flop.state[1] for pin in flop.outputs)
+    functions = {pin.function for pin in flop.outputs}
+    return all(state and state in functions for state in flop.state)
 
 
 def _outputs(flop: Cell) -> tuple[str, str]:
-    """Pins of the state and of its inverse."""
+    """Pins of what the data were and of their inverse."""
     assert flop.state is not None
     plain, inverse = (
-        next(pin.name for pin in flop.outputs if pin.function == state) for state in flop.state[:2]
+        next(pin.name for pin in flop.outputs if pin.function == state)
+        for state in (reversed(flop.state) if flop.inverts else flop.state)
     )
     return plain, inverse
 
@@ -305,7 +307,7 @@ def _inverted(flop: Cell) -> str:
     """A register as a flop that holds the inverse, read at its inverted output."""
     return (
         "module \\$_DFF_P_ (input D, C, output Q);\n  wire other;\n  \\$_NOT_ invert (.A(D), .Y(other));\n"
-        f"  {flop.name} _TECHMAP_REPLACE_ (.{flop.following}(other), .{flop.clocked}(C), "
+        f"  {flop.name} _TECHMAP_REPLACE_ (.{flop.data}(other), .{flop.clocked}(C), "
         f".{_outputs(flop)[1]}(Q));\nendmodule\n"
     )
 
@@ -315,10 +317,9 @@ def _seen(flop: Cell) -> str:
     pins = [pin.name for pin in flop.outputs]
     ports = "".join(f", .{pin}({pin})" for pin in (flop.clocked, *pins))
     return (
-        f"module {flop.name} (input {flop.following}, {flop.clocked}, output {', '.join(pins)});\n  wire "
-        "seen;\n"
-        f"  \\$_BUF_ see (.A({flop.following}), .Y(seen));\n"
-        f"  {flop.name} _TECHMAP_REPLACE_ (.{flop.following}(seen){ports});\nendmodule\n"
+        f"module {flop.name} (input {flop.data}, {flop.clocked}, output {', '.join(pins)});\n  wire seen;\n"
+        f"  \\$_BUF_ see (.A({flop.data}), .Y(seen));\n"
+        f"  {flop.name} _TECHMAP_REPLACE_ (.{flop.data}(seen){ports});\nendmodule\n"
     )
 
 
@@ -327,6 +328,6 @@ def _pair(flop: Cell, net: str, more: str) -> str:
     plain, inverse = _outputs(flop)
     return (
         "module pair (input D, C, output Q, N);\n  wire left;\n"
-        f"  {flop.name} register (.{flop.following}(D), .{flop.clocked}(C), .{plain}(Q), "
+        f"  {flop.name} register (.{flop.data}(D), .{flop.clocked}(C), .{plain}(Q), "
         f".{inverse}({net}));\n{more}endmodule\n"
     )

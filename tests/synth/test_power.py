@@ -18,6 +18,7 @@ from warpbank.arch.schemes import parse_scheme
 from warpbank.hdl.lfsr import Lfsr
 from warpbank.hdl.storage.decompressor import Decompressor
 from warpbank.synth import flow, gates, mapped, netlist, pdk, power
+from warpbank.synth.liberty import Library, parse
 from warpbank.synth.mapped import NetlistError
 from warpbank.synth.units import make
 
@@ -52,9 +53,9 @@ def _recorded(component: Any, cycles: int, seed: int) -> tuple[dict[str, list[in
 
 
 def _netlist(
-    folder: Path, name: str, component: Any, read: str = flow.PLAIN, way: str = flow.SMALL
+    folder: Path, name: str, component: Any, read: str = flow.PLAIN, way: str = flow.SMALL, cells: str = ""
 ) -> tuple[flow.Tools, mapped.Netlist]:
-    (folder / "small.lib").write_text(library.text(inverted=read != flow.PLAIN))
+    (folder / "small.lib").write_text(cells or library.text(inverted=read != flow.PLAIN))
     tools = pdk.load([folder / "small.lib"], folder)
     flow.coarse(netlist.to_rtlil(component, name), name, folder)
     flow.mapped(tools, name, folder, picoseconds=800, boxes={}, read=read, way=way)
@@ -150,6 +151,27 @@ def test_gates_at_both_outputs_of_registers(tmp_path: Path) -> None:
         if cell.type == "DFF"
     ]
     assert {"Q", "QN"} in used
+
+
+@pytest.mark.parametrize(
+    ("read", "way"), [(flow.PLAIN, flow.BARE), (flow.INVERTED, flow.SMALL), (flow.BOTH, flow.SMALL)]
+)
+def test_gates_of_flops_that_invert_their_data(read: str, way: str, tmp_path: Path) -> None:
+    """As ASAP7's: the netlist answers as the RTL, however registers are read."""
+    seed = random.randrange(1 << 30)
+    print(f"seed {seed}")  # noqa: T201
+    inputs, outputs = _recorded(Lfsr(5), 100, seed)
+    cells = library.text(inverted=True).replace('next_state : "D"', 'next_state : "!D"')
+    tools, net = _netlist(tmp_path, "lfsr", Lfsr(5), read, way, cells)
+    assert flow.can_invert(tools.library.flop)
+    assert gates.simulate(net, tools.library, inputs).outputs == outputs
+
+
+def test_one_output_is_not_read_inverted() -> None:
+    """That which such a flop has may be either of the two."""
+    for function in ("IQ", "IQN"):
+        cells = library.text().replace('function : "IQ"', f'function : "{function}"')
+        assert not flow.can_invert(Library([parse(cells, "small.lib")]).flop)
 
 
 @pytest.mark.long
