@@ -3,9 +3,10 @@ mapped unsaid.
 
 - `sram`: at least 32 rows, every read is synchronous, one read and one write port at most. Tiled from the
   macros of `synth/memories.toml`.
-- `array`: values of at least 256 bits that are no SRAM, and memories of more than 4096 bits. A slice of the
-  array is mapped to flip-flops with the same ports, and the rest is a straight line in the number of columns;
-  of a narrow one, of rows. A black box in the unit's netlist.
+- `array`: no SRAM, but written, and of values of at least 256 bits; narrower ones if they have more than 4096
+  bits, more than 64 rows, and no read at a fixed row. A slice of the array is mapped to flip-flops with the
+  same ports, and the rest is a straight line in the number of columns; of a narrow one, of rows. A black box
+  in the unit's netlist.
 - `registers`: all others. Mapped with the unit's logic, and counted beside it.
 """
 

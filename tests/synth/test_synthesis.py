@@ -303,6 +303,7 @@ def test_a_tall_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
         (2048, 4, (None, None), "array"),
         (128, 32, (None,), "registers"),
         (64, 512, (None,), "array"),
+        (64, 128, (None,), "registers"),
         (4096, 4, (None, 3), "registers"),
     ],
 )
