@@ -221,13 +221,15 @@ def _ltrf() -> Iterator[Published]:
     found = cost("ltrf")
     if found is not None:
         banks = core.banks * sram(core.rows, machine.value_width).area
-        stored, logic = found["memory_um2"] - banks, found["area_um2"]
+        logic, blocks = found["area_um2"], sram(core.warps, 2 * _REGISTERS).area
+        flops = found["memory_um2"] - banks - blocks
         yield Published(
             source,
             "the same, area",
             "16 % of its area",
-            f"{100 * (stored + logic) / banks:.0f} % of its banks' area: cache and tables "
-            f"{stored * 1e-6:.2f} mm2 in flip-flops, all logic {logic * 1e-6:.2f}, banks {banks * 1e-6:.2f}",
+            f"{100 * (flops + blocks + logic) / banks:.0f} % of its banks' area: cache and tables "
+            f"{flops * 1e-6:.2f} mm2 in flip-flops and {blocks * 1e-6:.2f} in SRAM, all logic "
+            f"{logic * 1e-6:.2f}, banks {banks * 1e-6:.2f}",
             _command("ltrf"),
         )
 
