@@ -77,7 +77,8 @@ def update(folders: Sequence[Path]) -> None:
         for before in data[name]:
             before["entries"] = [row for row in before["entries"] if _key(row) not in gone]
         made_by = {key: run["made_by"][key] for key in KEPT}
-        data[name].append({"made_by": made_by, "entries": run["scorecard"]})
+        card = [from_dict(row).to_dict() for row in run["scorecard"]]  # verdicts follow from the experiments
+        data[name].append({"made_by": made_by, "entries": card})
     RECORDED.write_text(json.dumps(data, indent=1) + "\n")
 
 
