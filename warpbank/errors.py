@@ -27,7 +27,7 @@ from warpbank.program.errors import (
 )
 from warpbank.sim.errors import CheckpointError, ClusterError, EngineError, ExtensionError, ToolError
 from warpbank.studies.errors import SweepError
-from warpbank.synth.errors import BoardError, EnergyError, LibertyError, NetlistError, YosysError
+from warpbank.synth.errors import BoardError, EnergyError, LibertyError, MapperError, NetlistError, YosysError
 
 __all__ = [
     "ArgumentError",
@@ -44,6 +44,7 @@ __all__ = [
     "KernelError",
     "LaunchError",
     "LibertyError",
+    "MapperError",
     "MissingPackageError",
     "ModelError",
     "NetlistError",

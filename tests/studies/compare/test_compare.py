@@ -166,7 +166,7 @@ def test_values_are_those_of_single_runs(here: None) -> None:
     )
     writes = [alone[scheme]["counters"]["rf.writes"] for scheme in ("baseline", "renaming")]
     moved = sum(alone["renaming"]["counters"][name] for name in ("renaming.maps", "renaming.unmaps"))
-    banks = [4.68 * (read + written) for read, written in zip(accesses, writes, strict=True)]
+    banks = [8 * 4.68 * (read + written) for read, written in zip(accesses, writes, strict=True)]
     expected = (banks[1] + 1.14 * (lookups[1] + writes[1] + moved)) / banks[0]
     assert values["energy_own"]["renaming"]["vectoradd"] == pytest.approx(expected)
     assert table.made_by["configurations"]
