@@ -66,7 +66,7 @@ def load(files: Sequence[Path], folder: Path) -> Tools:
 def _library(texts: tuple[tuple[str, str], ...]) -> Library:
     """The library in these files, name and text; read once, however many units are mapped to it."""
     library = Library([parse(text, name) for name, text in texts])
-    # What the flow needs is asked for here, so that what is wrong is said before the work.
+    # Asked for here, so that a library that the flow cannot use is refused before the work.
     _ = library.flop, library.nand2, library.inverter, library.buffers, library.wire(1)
     return library
 

@@ -22,9 +22,9 @@ class Pipelines(Units):
     """Execution unit pipelines with latency and initiation interval, and their result queues.
 
     A unit takes a uop if its interval has passed and it has a credit left at the clock edge: a unit may have
-    `result_queue` uops between dispatch and last write, so that a pipeline never has to stop. The LSU takes a
-    uop if its input queue has room, and offers its oldest one to the load/store unit while fewer than
-    `lsu.unwritten` of those that the unit has taken are to be written.
+    `result_queue` uops between dispatch and last write, so that a pipeline never has to stop. A memory
+    uop is taken if the queue to the load/store unit has room; that unit is offered the oldest one while fewer
+    than `lsu.unwritten` of those that it has taken are to be written.
 
     Parameters
     ----------

@@ -19,9 +19,10 @@ class Pipelines(wiring.Component):
     """Unit pipelines of a sub-core with latency, initiation interval and result queues.
 
     A unit takes a uop if its interval has passed and it has a credit left: a unit may have `result_queue`
-    uops between dispatch and last write, so that a pipeline never has to stop. The LSU takes a uop if its
-    input queue has room, and offers its oldest one to the load/store unit while fewer than `lsu.unwritten` of
-    those that the unit has taken are to be written: each of them has a place in the queue of what it returns.
+    uops between dispatch and last write, so that a pipeline never has to stop. A memory uop is taken
+    if the queue to the load/store unit has room; that unit is offered the oldest one while fewer than
+    `lsu.unwritten` of those that it has taken are to be written: each has a place in the queue of what it
+    returns.
 
     A uop goes into its unit's result queue when it is dispatched; a delay line of single bits tells how many
     at the front of the queue have run through the unit.
