@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from warpbank.synth import memory_paths, netlist, parts, yosys
+from warpbank.synth import memory_paths, netlist, parts, timing, yosys
 from warpbank.synth.liberty import Cell, Library
 
 #: Down to words: registers, arithmetic and memories are still whole. Memories keep their ports as written.
@@ -96,9 +96,8 @@ class Tools:
 
     @property
     def driver(self) -> Cell:
-        """Driver of an input: the second buffer in size."""
-        buffers = self.library.buffers
-        return next((cell for cell in buffers if cell.area > buffers[0].area), buffers[0])
+        """Driver of an input."""
+        return timing.driver(self.library)
 
     @property
     def load(self) -> float:
@@ -147,6 +146,7 @@ def mapped(
     around: Sequence[str] = (),
     order: int = 0,
     in_parts: bool = False,
+    seen: bool = True,
 ) -> list[str]:
     """Technology mapping from `coarse.il` to `mapped.json` and `mapped.v` in `folder`; returns the parts that
     were mapped by themselves.
@@ -164,6 +164,8 @@ def mapped(
         a memory takes. Not by `SMALL`.
     in_parts : the logic of each sub-unit is mapped by itself, if there are enough, see
         `warpbank.synth.parts`. Not with `around`, and not by `SMALL`.
+    seen : the mapper sees how many registers a net drives; each then gets a buffer of its own. Never by
+        `SMALL`.
     order : seed of the order in which the mapper meets the cells of `coarse.il`; 0: as they stand there.
     """
     for name, target in (("speed", picoseconds), ("most", 1)):
@@ -190,7 +192,7 @@ def mapped(
             "techmap -map both.v",
             "opt_clean",
         ]
-    if way != SMALL:
+    if way != SMALL and seen:
         (folder / "seen.v").write_text(_seen(flop))
         passes += ["techmap -max_iter 1 -map seen.v"]
     abc = f"abc {tools.liberty} {tools.barred} -constr load.constr"

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
+import numpy as np
+
 from warpbank.arch.errors import shown
 from warpbank.synth.boolean_functions import truth
 from warpbank.synth.errors import LibertyError
@@ -345,16 +347,16 @@ class Library:
         return name if any(group.args[:1] == [name] for group in self._wires.of("wire_load")) else ""
 
     def wire(self, fanout: int) -> float:
-        """Capacitance in fF that the default wire-load model gives a net."""
+        """Capacitance in fF that the default wire-load model gives a net: a straight line between the
+        fan-outs that it lists, its slope beyond the last, its first length below the first."""
         if not self.wire_load or not fanout:
             return 0.0
         unit, slope, lengths = self._wire
         if not lengths:
             return unit * slope * fanout
-        known = [length for n, length in lengths if n <= fanout]
-        last = max((n for n, _ in lengths if n <= fanout), default=lengths[0][0])
-        base = known[-1] if known else lengths[0][1]
-        return unit * (base + slope * max(0, fanout - last))
+        fanouts, known = zip(*lengths, strict=True)
+        beyond = max(0, fanout - fanouts[-1])
+        return unit * (float(np.interp(fanout, fanouts, known)) + slope * beyond)
 
     @cached_property
     def _wire(self) -> tuple[float, float, list[tuple[int, float]]]:

@@ -271,3 +271,27 @@ def array(memory: Memory, columns: int) -> str:
             else f"  assign rd{port} = word[{where}];"
         )
     return f"module slice ({', '.join(ports)});\n" + "\n".join(body) + "\nendmodule\n"
+
+
+def row_choice(tiling: Tiling, columns: int) -> str:
+    """Choice of one of several rows of macros in Verilog, module `slice`, of some columns: which is enabled,
+    and, a cycle later, which is read."""
+    address = (tiling.down - 1).bit_length()
+    data = [f"of{row}" for row in range(tiling.down)]
+    ports = ["input clk", "input en", f"input [{address - 1}:0] ra", f"output [{tiling.down - 1}:0] ce"]
+    ports += [f"input [{columns - 1}:0] {name}" for name in data]
+    ports += [f"output reg [{columns - 1}:0] rd"]
+    cases = [f"      {row}: rd = {name};" for row, name in enumerate(data[:-1])]
+    return "\n".join(
+        (
+            f"module slice ({', '.join(ports)});",
+            f"  reg [{address - 1}:0] row;",
+            "  always @(posedge clk) if (en) row <= ra;",
+            "  assign ce = en << ra;",
+            "  always @* case (row)",
+            *cases,
+            f"      default: rd = {data[-1]};",
+            "    endcase",
+            "endmodule\n",
+        )
+    )

@@ -9,26 +9,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from warpbank.synth import flow, mapped, memories, timing, yosys
+from warpbank.synth import memories, slices, timing
 from warpbank.synth.flow import Tools
-from warpbank.synth.mapped import Netlist
 from warpbank.synth.memories import Memory, Tiling
-from warpbank.synth.timing import BoxTiming, Timer
+from warpbank.synth.slices import Slice
+from warpbank.synth.timing import BoxTiming
 
-#: Fan-out of each stage of the tree that brings an address to all columns.
+#: Fan-out of each stage of a tree that brings a signal to all columns, or all rows.
 FAN = 8
+#: Most rows that what is written reaches without a tree.
+_ROWS = 2 * FAN
 
 
 @dataclass(frozen=True)
 class Price:
-    """Price of a memory: area in um2, flip-flops, timing; how it was found: the macros, or the larger slice
-    with its columns and area."""
+    """Price of a memory: area in um2, flip-flops, timing with the wire load and with
+    `warpbank.synth.timing.GUARD` times that; the macros, if there are any."""
 
     area: float
     flops: int
     timing: BoxTiming
+    guarded: BoxTiming
     tiling: Tiling | None = None
-    sample: tuple[Netlist, int, float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Price as a JSON object."""
@@ -47,85 +49,129 @@ def prices(
     """Prices of the shapes among the memories. Raises what mapping raises."""
     made: dict[Any, Price] = {}
     for memory in found:
-        if memory.shape in made:
-            continue
-        if memory.kind == "sram":
-            tiling = memories.tiling(memory)
-            macro = tiling.macro
-            made[memory.shape] = Price(
-                tiling.area, 0, BoxTiming(macro.access_ns, 0.0, memories.table()["setup_ns"]), tiling
-            )
-        else:
-            tell(f"mapping an array of {memory.rows} x {memory.width}")
-            made[memory.shape] = (_tall if memory.tall else _array)(memory, tools, folder, clock)
+        if memory.shape not in made:
+            if memory.kind != "sram":
+                tell(f"mapping an array of {memory.rows} x {memory.width}")
+            price = _sram if memory.kind == "sram" else _tall if memory.tall else _array
+            made[memory.shape] = price(memory, tools, folder, clock)
     return made
+
+
+def _sram(memory: Memory, tools: Tools, folder: Path, clock: float) -> Price:
+    """A memory of macros. What chooses the row of macros that is read, and that is enabled, is mapped for two
+    slices of its columns."""
+    tiling = memories.tiling(memory)
+    access, setup = tiling.macro.access_ns, memories.table()["setup_ns"]
+    if tiling.down == 1:
+        only = BoxTiming(access, 0.0, dict.fromkeys(slices.PINS, setup))
+        return Price(tiling.area, 0, only, only, tiling)
+    columns = (memories.SLICE, 2 * memories.SLICE)
+    small, large = (_map(memories.row_choice(tiling, count), tools, folder, clock) for count in columns)
+
+    def timed(guard: float) -> BoxTiming:
+        tree = _tree(tools, memory.width / columns[1], guard)
+        chosen = slices.timed(large.net, tools, guard)
+        data = access + slices.through(large.net, tools, guard, "of", "rd")
+        enable = setup + max(slices.through(large.net, tools, guard, port, "ce") for port in ("ra", "en"))
+        pins = dict.fromkeys(slices.PINS, enable) | {"WR_DATA": setup}
+        return BoxTiming(max(chosen.clock + tree, data), 0.0, pins, load=chosen.load)
+
+    area = tiling.area + _line(columns, (small.area, large.area), memory.width)
+    return Price(area, (tiling.down - 1).bit_length(), timed(1.0), timed(timing.GUARD), tiling)
 
 
 def _tall(memory: Memory, tools: Tools, folder: Path, clock: float) -> Price:
     """A narrow array from two slices of its rows: area in a straight line, time in one with every
     doubling."""
     rows = (memories.SLICE_ROWS, 2 * memories.SLICE_ROWS)
-    areas, outs, intos = [], [], []
-    for count in rows:
-        net = _slice(replace(memory, rows=count), memory.width, tools, folder, clock)
-        areas.append(sum(tools.library[cell.type].area for cell in net.cells))
-        timer = Timer(net, tools.library, {}, tools.load)
-        outs.append(timer.path("output").delay)
-        intos.append(timer.path("register").delay)
-    area = areas[0] + (areas[1] - areas[0]) / (rows[1] - rows[0]) * (memory.rows - rows[0])
-    doublings, flop = math.log2(memory.rows / rows[0]), timing.overhead(tools.library, tools.load)
-    out, into = (times[0] + max(0.0, times[1] - times[0]) * doublings for times in (outs, intos))
-    address = 0.0 if any(memory.synchronous) else max(0.0, out - flop)
-    return Price(
-        area, memory.bits, BoxTiming(out, address, into - flop), sample=(net, memory.width, areas[1])
+    small, large = (
+        _map(memories.array(replace(memory, rows=count), memory.width), tools, folder, clock)
+        for count in rows
     )
+    few = _few_rows(memory, memory.width, tools, folder, clock)
+    doublings = math.log2(memory.rows / rows[0])
+
+    def line(one: float, two: float) -> float:
+        return one + max(0.0, two - one) * doublings
+
+    def timed(guard: float) -> BoxTiming:
+        first, second = (slices.timed(one.net, tools, guard) for one in (small, large))
+        setup = {pin: line(first.setup[pin], second.setup[pin]) for pin in first.setup}
+        return BoxTiming(
+            line(first.clock, second.clock),
+            line(first.address, second.address),
+            setup | _written(memory, few, tools, guard),
+            line(first.inside, second.inside),
+            first.load,
+        )
+
+    area = _line(rows, (small.area, large.area), memory.rows) + _buffers(memory, tools)
+    return Price(area, memory.bits, timed(1.0), timed(timing.GUARD))
 
 
 def _array(memory: Memory, tools: Tools, folder: Path, clock: float) -> Price:
-    small, large = memories.slice_widths(memory)
-    areas, net = [], None
-    for columns in (small, large):
-        net = _slice(memory, columns, tools, folder, clock)
-        areas.append(sum(tools.library[cell.type].area for cell in net.cells))
-    assert net is not None
-    slope = (areas[1] - areas[0]) / (large - small)
-    area = areas[0] + slope * (memory.width - small)
-    timer = Timer(net, tools.library, {}, tools.load)
-    flop = timing.overhead(tools.library, tools.load)
-    out, into = timer.path("output").delay, timer.path("register").delay
-    tree = _tree(tools, memory.width / large)
-    dynamic = any(place is None for place in memory.reads)
-    address = max(0.0, out - flop) + tree if dynamic and not any(memory.synchronous) else 0.0
-    return Price(
-        area, memory.bits, BoxTiming(out, address, into - flop + tree), sample=(net, large, areas[1])
-    )
+    """An array of wide words from two slices of its columns: area in a straight line; what all columns have
+    in common comes through a tree."""
+    columns = memories.slice_widths(memory)
+    small, large = (_map(memories.array(memory, count), tools, folder, clock) for count in columns)
+    few = _few_rows(memory, columns[0], tools, folder, clock)
+    own = {"WR_DATA"} | ({"WR_EN"} if memory.group < memory.width else set())
+
+    def timed(guard: float) -> BoxTiming:
+        tree = _tree(tools, memory.width / columns[1], guard)
+        found = slices.timed(large.net, tools, guard)
+        setup = {pin: time + tree * (pin not in own) for pin, time in found.setup.items()}
+        setup |= _written(memory, few, tools, guard)
+        return replace(found, setup=setup, address=found.address + tree * (found.address > 0))
+
+    area = _line(columns, (small.area, large.area), memory.width) + _buffers(memory, tools)
+    return Price(area, memory.bits, timed(1.0), timed(timing.GUARD))
 
 
-def _slice(memory: Memory, columns: int, tools: Tools, folder: Path, clock: float) -> Netlist:
-    (folder / "slice.v").write_text(memories.array(memory, columns))
-    passes = ["read_verilog slice.v", "hierarchy -check -top slice", *flow.COARSE, "memory_map", "opt"]
-    yosys.run([*passes, "write_rtlil coarse_slice.il"], folder)
-    kept = (folder / "coarse.il").read_text() if (folder / "coarse.il").exists() else ""
-    (folder / "coarse.il").write_text((folder / "coarse_slice.il").read_text())
-    try:
-        flow.mapped(
-            tools,
-            "slice",
-            folder,
-            picoseconds=1000 * (clock - timing.overhead(tools.library, tools.load)),
-            boxes={},
-        )
-        return mapped.read(folder / "mapped.json", "slice")
-    finally:
-        (folder / "coarse.il").write_text(kept)
+def _few_rows(memory: Memory, columns: int, tools: Tools, folder: Path, clock: float) -> Slice | None:
+    """Slice of as many rows as what is written reaches without a tree, of an array that needs one: the mapper
+    puts none between an input and registers."""
+    if memory.rows <= _ROWS:
+        return None
+    return _map(memories.array(replace(memory, rows=FAN), columns), tools, folder, clock)
 
 
-def _tree(tools: Tools, times: float) -> float:
-    """Time in ns that buffers take to bring a signal to `times` slices."""
-    if times <= 1:
-        return 0.0
+def _written(memory: Memory, few: Slice | None, tools: Tools, guard: float) -> dict[str, float]:
+    """Setup of what is written, of an array that brings it to its rows through a tree."""
+    if few is None:
+        return {}
+    last = slices.timed(few.net, tools, guard).setup["WR_DATA"]
+    return {"WR_DATA": _tree(tools, memory.rows / FAN, guard) + last}
+
+
+def _buffers(memory: Memory, tools: Tools) -> float:
+    """Area in um2 of the trees that bring what is written to the rows."""
+    stages = _stages(memory.rows / FAN) if memory.rows > _ROWS else 0
+    count = sum(math.ceil(memory.rows / FAN**stage) for stage in range(1, stages + 1))
+    return memory.width * memory.writes * count * tools.driver.area
+
+
+def _map(verilog: str, tools: Tools, folder: Path, clock: float) -> Slice:
+    return slices.mapped_slice(verilog, tools, folder, clock)
+
+
+def _line(places: tuple[int, int], values: tuple[float, float], place: int) -> float:
+    """Value at `place` of the straight line through two."""
+    return values[0] + (values[1] - values[0]) / (places[1] - places[0]) * (place - places[0])
+
+
+def _stages(times: float) -> int:
+    """Stages of a tree of buffers to `times` ends."""
+    stages = 0
+    while FAN**stages < times:
+        stages += 1
+    return stages
+
+
+def _tree(tools: Tools, times: float, guard: float) -> float:
+    """Time in ns that buffers take to bring a signal to `times` ends."""
     buffer = tools.driver
-    load = FAN * buffer.inputs[0].capacitance + tools.library.wire(FAN)
+    load = FAN * buffer.inputs[0].capacitance + guard * tools.library.wire(FAN)
     arcs = [arc for arc in buffer.outputs[0].arcs if "cell_rise" in arc.tables]
-    stage = max(arc.tables[name].at(0.02, load) for arc in arcs for name in ("cell_rise", "cell_fall"))
-    return math.ceil(math.log(times, FAN)) * stage
+    stage = max(arc.tables[name].at(timing.SLEW, load) for arc in arcs for name in ("cell_rise", "cell_fall"))
+    return _stages(times) * stage

@@ -293,12 +293,14 @@ def _mapped(
 ) -> Synthesis:
     library = tools.library
     prices = memory_prices.prices([one for one in memory if one.name in boxes], tools, folder, clock, tell)
-    times = {boxes[one.name]: prices[one.shape].timing for one in memory if one.name in boxes}
+    boxed = {boxes[one.name]: prices[one.shape] for one in memory if one.name in boxes}
+    times = {name: price.timing for name, price in boxed.items()}
     net = _best(unit, folder, tools, clock, effort, boxes, _unread(memory), times, tell)
     versions = dict(versions)
     tell("timing")
     path = timing.Timer(net, library, times, tools.load).path()
-    guarded = timing.Timer(net, library, times, tools.load, timing.GUARD).path()
+    slow = {name: price.guarded for name, price in boxed.items()}
+    guarded = timing.Timer(net, library, slow, tools.load, timing.GUARD).path()
     how = timing.METHOD.format(wires=library.wire_load or "none in this library")
     other = (
         opensta.path(net.top, folder, tools, clock, path)

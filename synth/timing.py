@@ -9,6 +9,7 @@ default wire-load model says for its fan-out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,17 +25,33 @@ METHOD = (
 )
 #: Times the wire load, for the guard band: nothing is placed.
 GUARD = 3.0
+#: Slew in ns where none is known: before the last stage of a memory, and at a register by itself.
+SLEW = 0.02
 _EDGES = ("rise", "fall")
 
 
 @dataclass(frozen=True)
 class BoxTiming:
-    """Timing of a memory as a black box, in ns: from its clock, from its address, and what it wants before
-    the next edge."""
+    """Timing of a memory as a black box, in ns.
+
+    Parameters
+    ----------
+    clock : from the clock edge to data.
+    address : from a read address to data; 0 where the address is registered.
+    setup : before the next edge, by the beginning of a pin's name; a pin of none has no setup.
+    inside : of its own slowest path from register to register, clock edge to clock edge.
+    load : of a data pin, in fF, with which it was measured.
+    """
 
     clock: float
     address: float
-    setup: float
+    setup: Mapping[str, float]
+    inside: float = 0.0
+    load: float = math.inf
+
+    def before(self, pin: str) -> float | None:
+        """Setup of a pin."""
+        return next((time for name, time in self.setup.items() if pin.startswith(name)), None)
 
 
 @dataclass(frozen=True)
@@ -115,12 +132,19 @@ class Timer:
     boxes : timing of the memories that are black boxes, by cell type.
     load : of an output, in fF.
     guard : times the wire load.
+    begins : with what a path's start may begin: `input NAME`, `register NAME`, `memory NAME`.
     """
 
     def __init__(
-        self, net: Netlist, library: Library, boxes: Mapping[str, BoxTiming], load: float, guard: float = 1.0
+        self,
+        net: Netlist,
+        library: Library,
+        boxes: Mapping[str, BoxTiming],
+        load: float,
+        guard: float = 1.0,
+        begins: tuple[str, ...] = ("",),
     ) -> None:
-        self._net, self._library, self._boxes = net, library, boxes
+        self._net, self._library, self._boxes, self._begins = net, library, boxes, begins
         self._loads = loads(net, library, boxes, load, guard)
         self._at: dict[int, _At] = {}
         flop = library.flop
@@ -135,24 +159,27 @@ class Timer:
         )
         for name, nets in net.inputs.items():
             for bit in nets:
-                if name != "clk":
+                if name != "clk" and f"input {name}".startswith(begins):
                     self._start(bit, flop.name, self._launch, f"input {net.name(bit)}")
         for cell, outs in sorted_cells(net, passes(library, boxes)):
             self._settle(cell, outs)
 
-    def path(self, kind: str = "") -> Path:
-        """The slowest path, or the slowest whose end begins with `kind`. A netlist without any has a delay of
-        0."""
+    def path(self, *kinds: str) -> Path:
+        """The slowest path, or the slowest whose end begins with one of `kinds`. A netlist without any has a
+        delay of 0."""
         worst: tuple[float, int, int, str] = (0.0, -1, 0, "")
         for bit, edge, margin, end in self._ends():
             at = self._at.get(bit)
-            if at is not None and at.time[edge] >= 0 and end.startswith(kind):
+            if at is not None and at.time[edge] >= 0 and end.startswith(kinds or ("",)):
                 worst = max(
                     worst,
                     (at.time[edge] + margin(at.slew[edge], edge), bit, edge, end),
                     key=lambda one: one[0],
                 )
         delay, bit, edge, end = worst
+        inside = self._inside()
+        if not kinds and inside.delay > delay:
+            return inside
         if bit < 0:
             return Path(0.0, "", "", 0, ())
         steps, start = [], ""
@@ -164,6 +191,15 @@ class Timer:
             start = label or start
             here = before
         return Path(delay, start, end, len(steps) - 1, tuple(reversed(steps)))
+
+    def _inside(self) -> Path:
+        """The slowest path inside a memory."""
+        found = Path(0.0, "", "", 0, ())
+        for cell in self._net.cells:
+            if cell.type in self._boxes and self._boxes[cell.type].inside > found.delay:
+                label = f"memory {cell.name}"
+                found = Path(self._boxes[cell.type].inside, label, label, 0, ())
+        return found
 
     def _start(self, bit: int, kind: str, arc: Arc, label: str) -> None:
         load, at = self._loads.get(bit, 0.0), self._at.setdefault(bit, _At())
@@ -196,8 +232,9 @@ class Timer:
             bit = cell.pins[name]
             for arc in kind.pins[name].arcs:
                 if kind.state:
-                    if arc.kind in LAUNCH:
-                        self._start(bit, cell.type, arc, f"register {self._net.name(bit)}")
+                    label = f"register {self._net.name(bit)}"
+                    if arc.kind in LAUNCH and label.startswith(self._begins):
+                        self._start(bit, cell.type, arc, label)
                 elif not kind.gate and arc.kind in ("combinational", "") and "cell_rise" in arc.tables:
                     self._through(cell, bit, arc)
 
@@ -236,11 +273,22 @@ class Timer:
         )
         last = max(addresses, default=None)
         for name in outs:
+            load = self._loads.get(cell.pins[name], 0.0)
             at = self._at.setdefault(cell.pins[name], _At())
             for edge in (0, 1):
-                self._later(at, edge, timing.clock, 0.02, (cell.type, None, f"memory {cell.name}"))
+                late, slew = self._driven(edge, load, timing.load)
+                self._later(at, edge, timing.clock + late, slew, (cell.type, None, f"memory {cell.name}"))
                 if last is not None:
-                    self._later(at, edge, last[0] + timing.address, 0.02, (cell.type, (last[1], last[2]), ""))
+                    why = (cell.type, (last[1], last[2]), "")
+                    self._later(at, edge, last[0] + timing.address + late, slew, why)
+
+    def _driven(self, edge: int, load: float, measured: float) -> tuple[float, float]:
+        """What a load adds to the time of a memory's data, which was measured with another, and their slew:
+        those of a buffer."""
+        name, base = _EDGES[edge], min(load, measured)
+        arc = next(arc for arc in driver(self._library).outputs[0].arcs if f"cell_{name}" in arc.tables)
+        time, slew = arc.tables[f"cell_{name}"], arc.tables[f"{name}_transition"]
+        return max(0.0, time.at(SLEW, load) - time.at(SLEW, base)), slew.at(SLEW, load)
 
     def _ends(self) -> Any:
         """Where paths end: net, edge, what has to be added to its arrival, and a name."""
@@ -251,9 +299,9 @@ class Timer:
                     yield bit, edge, _setup(flop, flop.data), f"output {self._net.name(bit)}"
         for cell in self._net.cells:
             if cell.type in self._boxes:
-                margin = self._boxes[cell.type].setup
                 for pin, bit in cell.pins.items():
-                    if not pin.startswith(("RD_DATA", "RD_CLK", "WR_CLK")):
+                    margin = self._boxes[cell.type].before(pin)
+                    if margin is not None:
                         for edge in (0, 1):
                             yield bit, edge, lambda slew, edge, margin=margin: margin, f"memory {cell.name}"
                 continue
@@ -306,6 +354,12 @@ def loads(
     return {bit: sum(each) + wires[len(each)] for bit, each in pins.items()}
 
 
+def driver(library: Library) -> Cell:
+    """Driver of a net that nothing of the netlist drives: the second buffer in size."""
+    buffers = library.buffers
+    return next((cell for cell in buffers if cell.area > buffers[0].area), buffers[0])
+
+
 def launch(library: Library, load: float) -> float:
     """Launch delay from the clock of a register to its output, in ns."""
     times = [
@@ -320,4 +374,4 @@ def launch(library: Library, load: float) -> float:
 def overhead(library: Library, load: float) -> float:
     """Register overhead, what a register alone takes of a cycle, in ns: clock to output plus setup."""
     flop = library.flop
-    return launch(library, load) + max(_setup(flop, flop.data)(0.02, edge) for edge in (0, 1))
+    return launch(library, load) + max(_setup(flop, flop.data)(SLEW, edge) for edge in (0, 1))

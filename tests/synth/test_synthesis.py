@@ -258,45 +258,6 @@ def test_what_opt_share_joins_is_mapped(cells: Path, tmp_path: Path) -> None:
     mapped.check_mapped(net, tools.library)
 
 
-def test_columns_written_together_load_a_net_once(cells: Path, tmp_path: Path) -> None:
-    tools = pdk.load([cells], tmp_path)
-    pins = {"WR_EN": [2, 2, 2, 3], "WR_DATA": [4, 4, 4, 4]}
-    named = {f"{pin}[{index}]": net for pin, nets in pins.items() for index, net in enumerate(nets)}
-    net = mapped.Netlist("top", {}, {}, [mapped.Instance("memory", "box", named, {})], {}, {})
-    found = timing.loads(net, tools.library, {"box": timing.BoxTiming(0.1, 0.1, 0.1)}, 1.0, 1.0)
-    assert found[2] == found[3] < found[4]
-
-
-def test_an_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
-    """The price of an array against the same array mapped as a whole."""
-    from warpbank.synth import memory_prices
-
-    memory = memories.Memory("slots", 4, 64, 16, (None, 2), (False, False), False, 1, 2)
-    tools = pdk.load([cells], tmp_path)
-    price = memory_prices._array(memory, tools, tmp_path, 1.0)
-    whole = memory_prices._slice(memory, 64, tools, tmp_path, 1.0)
-    area = sum(tools.library[cell.type].area for cell in whole.cells)
-    assert price.flops == sum(1 for cell in whole.cells if cell.type == "DFF") == 256
-    assert price.area == pytest.approx(area, rel=0.03)
-    assert price.timing.address > 0
-
-
-@pytest.mark.long
-def test_a_tall_array_is_a_straight_line(cells: Path, tmp_path: Path) -> None:
-    """The price of a narrow array of 128 rows against the same array mapped as a whole."""
-    from warpbank.synth import memory_prices
-
-    memory = memories.Memory("table", 128, 3, 3, (None, None), (False, False), False, 1, 7)
-    tools = pdk.load([cells], tmp_path)
-    price = memory_prices._tall(memory, tools, tmp_path, 1.0)
-    whole = memory_prices._slice(memory, 3, tools, tmp_path, 1.0)
-    area = sum(tools.library[cell.type].area for cell in whole.cells)
-    assert price.flops == sum(1 for cell in whole.cells if cell.type == "DFF") == 384
-    assert price.area == pytest.approx(area, rel=0.05)
-    delay = timing.Timer(whole, tools.library, {}, tools.load).path("output").delay
-    assert price.timing.clock == pytest.approx(delay, rel=0.2)
-
-
 @pytest.mark.parametrize(
     ("rows", "width", "reads", "kind"),
     [
