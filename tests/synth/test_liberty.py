@@ -179,6 +179,14 @@ def test_odd_files(name: str, tmp_path: Path) -> None:
         pdk.load([tmp_path / "odd.lib"], tmp_path)
 
 
+def test_a_wire_load_is_a_line_between_the_fanouts_that_it_lists() -> None:
+    """Below the first its length, beyond the last its slope."""
+    text = library.text().replace("(1, 1.0); fanout_length (2, 2.5)", "(2, 1.0); fanout_length (6, 3.0)")
+    small = Library([parse(text, "small.lib")])
+    lengths = [small.wire(fanout) / 0.2 for fanout in (1, 2, 3, 4, 6, 7)]
+    assert lengths == pytest.approx([1.0, 1.0, 1.5, 2.0, 3.0, 5.0])
+
+
 def test_what_some_libraries_write() -> None:
     """A wire load's lengths with what else is known of them, parentheses around the clock, a flop that
     inverts its data, one launch without tables."""
