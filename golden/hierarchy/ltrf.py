@@ -11,21 +11,17 @@ import numpy as np
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Unit
 from warpbank.golden.contents import Kept, Shelf
-from warpbank.golden.hierarchy.allocation import AddressAllocation
 from warpbank.golden.hierarchy.engine import Engine, Transfer
-from warpbank.golden.hierarchy.places import Places
-from warpbank.golden.hierarchy.wcb import WarpControlBlock
+from warpbank.golden.hierarchy.lookups import Lookups, Operand
+from warpbank.golden.hierarchy.wcb import Chosen, WarpControlBlock, WarpControlBlocks
 from warpbank.golden.interfaces import Arrival, Hierarchy
 from warpbank.golden.main.arbiter import Arbiter
 from warpbank.golden.main.register_file import MainRegisterFile
 from warpbank.golden.probe import Probe
-from warpbank.golden.round_robin import first_from
 from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value, merge
 
-#: Registers of a warp whose place in the cache is looked up in a cycle.
-LOOKUPS: Final = 2
 #: Destinations of a result, beside the banks of the cache: the main register file; none, since its register
 #: moves; not known, since nobody has looked.
 _MAIN: Final = -1
@@ -33,22 +29,6 @@ _MOVES: Final = -2
 _UNKNOWN: Final = -3
 #: What the collectors evict is a writer behind the units.
 _EVICTED: Final = len(Unit)
-
-
-class Chosen:
-    """A register that has been chosen to set off, and whose place is found next.
-
-    Parameters
-    ----------
-    register : which.
-    live : its content is wanted.
-    plain : a result of it is still to come, in the cycle before it gets its place.
-    """
-
-    __slots__ = ("live", "plain", "register")
-
-    def __init__(self, register: int, live: bool, plain: bool) -> None:
-        self.register, self.live, self.plain = register, live, plain
 
 
 class Ltrf(Hierarchy):
@@ -119,7 +99,7 @@ class Ltrf(Hierarchy):
     ) -> None:
         core = config.sub_core
         self._main, self._mapping, self._storage = main, main.mapping, main.storage
-        self._quiet, self._probe = quiet, probe
+        self._probe = probe
         self._writes, self._allocates, self._releases = (
             probe.ports["cache_write"],
             probe.ports["cache_allocate"],
@@ -127,15 +107,9 @@ class Ltrf(Hierarchy):
         )
         self._every_lane = config.lane_mask
         self._entries, self._rows = core.cache.registers, core.active_warps
-        self.blocks = [WarpControlBlock(warp, liveness) for warp in range(core.warps)]
-        self.offsets = AddressAllocation(self._rows)
-        self._places = [Places(self._entries) for _ in range(self._rows)]
-        self._owner: list[WarpControlBlock | None] = [None] * self._rows  # of each row of the cache
-        self._outside = (1 << core.warps) - 1  # mask of the warps that have no row
-        #: Masks of the rows with registers that may be chosen; with some that leave, and those of them whose
-        #: warp has been deactivated; and that can be given to another warp.
-        self._working = self._leaving = self._withdrawn = self._empty = 0
-        self._moved = False  # a block has changed in this cycle
+        self._blocks = WarpControlBlocks(
+            core.warps, self._rows, self._entries, core.transfers, liveness, quiet
+        )
         self._tracks = core.cache.write_back == "dirty"
         #: Places of each row whose values the main register file lacks.
         self._dirty = [0] * self._rows
@@ -144,29 +118,11 @@ class Ltrf(Hierarchy):
         plain = main.storage.encode(blank, False)
         self._metadata: list[list[Metadata]] = [[plain] * self._rows for _ in range(self._entries)]
         self._arbiter = Arbiter(self._entries, probe, cache=True)
-        #: Operands that one uop has asked for in this cycle: (collector, slot, tag, warp, register).
-        self._asked: list[tuple[int, int, int, int, int]] = []
-        #: Operands of uops with more than `LOOKUPS` that have not been looked up.
-        self._more: list[list[tuple[int, int, int, int, int]]] = []
+        self._lookups = Lookups()
         self.arriving: list[Arrival] = []
         self.may_issue = 0
         self.landing = []
         self._engine = Engine(core, main, self._values, self._metadata, self._read_out, self._arrived, probe)
-        #: Masks of the registers of each class, of which one may be chosen in a cycle.
-        self._classes = [
-            sum(1 << register for register in range(first, 256, core.transfers))
-            for first in range(core.transfers)
-        ]
-        self._pointer = 0  # row whose turn it is, or was last
-        self._turn, self._turn_out = False, False  # there is one, and its registers leave
-        #: Warp that was given a row in the cycle before.
-        self._loading: WarpControlBlock | None = None
-        #: Warp that has lost its row in the cycle before: its vectors go to their memory.
-        self._saving: WarpControlBlock | None = None
-        #: What was chosen and has no place yet: of which row, whether it leaves, and which registers.
-        self._chosen: list[Chosen] = []
-        self._chosen_row = 0
-        self._chosen_out = False
         self._full = 0  # main banks whose queues have no room for what was chosen; 0: perhaps none
         self._cache_written = 0  # banks of the cache that are used in this cycle
         #: Destinations that were found for each unit's result, and for what the collectors evict.
@@ -185,66 +141,27 @@ class Ltrf(Hierarchy):
     def start(self, warp: int, rows: int) -> None:
         """Start a warp of a launch whose warps have `rows` rows of every bank each."""
         self._mapping.start(warp, rows)
-        self.blocks[warp].new = True
-
-    def _survey(self) -> None:
-        """Find the warps whose registers are where they have to be, and the rows with something to do."""
-        complete = working = leaving = withdrawn = empty = 0
-        for row, block in enumerate(self._owner):
-            if block is None:
-                continue
-            bit = 1 << row
-            if block.complete:
-                complete |= 1 << block.warp
-            if block.empty:
-                empty |= bit
-            if not block.loading:
-                if block.out:
-                    working |= bit
-                    leaving |= bit
-                    if block.leaving:
-                        withdrawn |= bit
-                elif block.into:
-                    working |= bit
-        self.may_issue = complete
-        self._working, self._leaving, self._withdrawn, self._empty = working, leaving, withdrawn, empty
-        self._moved = False
+        self._blocks.warps[warp].new = True
 
     @property
     def may_activate(self) -> int:
-        """Mask of the warps that could be activated: none if no row of the cache is free; not the one whose
-        vectors are being saved."""
-        if not self.offsets.unused:
-            return 0
-        return self._outside if self._saving is None else self._outside & ~(1 << self._saving.warp)
+        """Mask of the warps that could be activated."""
+        return self._blocks.may_activate
 
     def activate(self, warp: int) -> None:
         """The warp becomes active: it gets a row, and its working set comes in."""
-        offset = self.offsets.allocate()
-        block = self.blocks[warp]
-        block.activate(offset, self._places[offset])
-        self._owner[offset], self._loading = block, block
-        self._outside &= ~(1 << warp)
-        self._survey()
-
-    def _load(self) -> None:
-        """Read the vectors of a warp that has been given a row from their memory."""
-        if self._loading is not None:
-            self._loading.loading = False
-            self._loading, self._moved = None, True
+        self._blocks.activate(warp)
+        self.may_issue = self._blocks.may_issue
 
     def deactivate(self, warp: int, ended: bool) -> None:
         """The warp is not active any more: its registers leave; nothing of one that has `ended` is wanted."""
-        block = self.blocks[warp]
-        block.leaving = True
-        if ended:
-            block.end()
-        self._survey()
+        self._blocks.deactivate(warp, ended)
+        self.may_issue = self._blocks.may_issue
 
     def prefetch(self, uop: TraceUop) -> None:
         """A PREFETCH issues, or the uop's extra bit is served."""
-        self.blocks[uop.warp].working = uop.working_set
-        self._survey()
+        self._blocks.prefetch(uop.warp, uop.working_set)
+        self.may_issue = self._blocks.may_issue
         self._probe.emit("prefetch", uop.warp, uop.seq)
 
     def before(self, uop: TraceUop) -> TraceUop | None:
@@ -257,7 +174,7 @@ class Ltrf(Hierarchy):
         for slot, register in enumerate(uop.sources):
             if uop.dead >> slot & 1:
                 last |= 1 << register
-        self.blocks[uop.warp].access(last, ((1 << uop.count) - 1) << uop.destination)
+        self._blocks.warps[uop.warp].access(last, ((1 << uop.count) - 1) << uop.destination)
         self._mapping.cached(uop)
         self._mapping.issue(uop)
 
@@ -275,17 +192,13 @@ class Ltrf(Hierarchy):
     @property
     def _works_soon(self) -> bool:
         """Something other than the engine's work happens in the next cycle."""
-        if self._arbiter.pending or self.arriving or self._asked or self._more or self._main.busy:
+        if self._arbiter.pending or self.arriving or self._lookups.pending or self._main.busy:
             return True
-        if self._turn or self._chosen or self._zeroed:
-            return True
-        if self._loading is not None or self._saving is not None:
-            return True
-        return self._empty != 0 or self._work() != 0
+        return bool(self._zeroed) or self._blocks.busy
 
     def read(self, collector: int, slot: int, uop: TraceUop, register: int, tag: int = 0) -> None:
         """Request an operand (operand read interface); its place is looked up from the next cycle on."""
-        self._asked.append((collector, slot, tag, uop.warp, register))
+        self._lookups.ask((collector, slot, tag, uop.warp, register))
 
     def begin(self) -> None:
         """A cycle begins in which the storage is busy."""
@@ -297,7 +210,7 @@ class Ltrf(Hierarchy):
 
     def _destination(self, warp: int, register: int) -> int:
         """The bank of the cache that has a register, or where else its result goes."""
-        block = self.blocks[warp]
+        block = self._blocks.warps[warp]
         if block.moving >> register & 1:
             return _MOVES
         return block.table[register] if block.placed >> register & 1 else _MAIN
@@ -349,7 +262,7 @@ class Ltrf(Hierarchy):
     def _has_main(self, warp: int, register: int) -> bool:
         """Whether the main register file may take a result: not if its register has just been chosen to come.
         Its bank is lost for this cycle, since it has been given away by then."""
-        if not self.blocks[warp].moving >> register & 1:
+        if not self._blocks.warps[warp].moving >> register & 1:
             return True
         self._main.waste(warp, register)
         return False
@@ -362,7 +275,7 @@ class Ltrf(Hierarchy):
         if self._cache_written >> entry & 1:
             return False
         self._cache_written |= 1 << entry
-        block = self.blocks[warp]
+        block = self._blocks.warps[warp]
         offset = block.offset
         assert offset is not None
         values = self._values[entry]
@@ -381,9 +294,11 @@ class Ltrf(Hierarchy):
         arrived = self.arriving
         if self._evicted != _UNKNOWN or self._found[_EVICTED] != _UNKNOWN:
             self._found[_EVICTED], self._evicted = self._evicted, _UNKNOWN
-        empty = self._owner[_lowest(self._empty)] if self._empty else None
-        turn, out = self._next_turn()
-        choice = self._choice() if self._turn else None
+        blocks = self._blocks
+        empty = blocks.first_empty()
+        turn, out = blocks.next_turn()
+        choice = blocks.choice()
+        pending = self._main.pending(choice[0].warp) if choice is not None else 0
         if self._arbiter.pending or arrived:
             self.arriving = [
                 (collector, slot, tag, self._values[entry][offset], self._metadata[entry][offset])
@@ -396,86 +311,34 @@ class Ltrf(Hierarchy):
             self._zeroed = []
         self._engine.step()
         self._cache_written = self._engine.taken
-        if self._chosen:
+        if blocks.chosen:
             self._find_places()
-        if self._chosen:
+        if blocks.chosen:
             self._ask_again()
         elif choice is not None:
-            self._choose(*choice)
-        self._give_turn(turn, out)
-        self._load()
-        if self._asked or self._more:
+            blocks.choose(*choice, pending)
+        blocks.give_turn(turn, out)
+        blocks.load()
+        if self._lookups.pending:
             self._look_up()
-        if empty is not None or self._saving is not None:
-            self._save(empty)
-        if self._moved:
-            self._survey()
+        if empty is not None or blocks.saving:
+            row = blocks.save(empty)
+            if empty is not None:
+                self._probe.emit("row_free", empty.warp, row)
+        if blocks.changed:
+            blocks.survey()
+            self.may_issue = blocks.may_issue
         return arrived
 
     # --- Registers that set off.
 
-    def _work(self) -> int:
-        """Mask of the rows with a register to choose: of a warp that is deactivated, once its operands have
-        been read."""
-        work, withdrawn = self._working, self._withdrawn
-        while withdrawn:
-            row = _lowest(withdrawn)
-            withdrawn &= withdrawn - 1
-            block = self._owner[row]
-            if block is not None and not self._quiet(block.warp):
-                work &= ~(1 << row)
-        return work
-
-    def _next_turn(self) -> tuple[int, bool]:
-        """Find the row whose turn it is in the next cycle, and whether its registers leave; -1: nobody's."""
-        work = self._work() if self._working else 0
-        if not work:
-            return -1, False
-        row = first_from(work, self._pointer)
-        return row, self._leaving >> row & 1 != 0
-
-    def _give_turn(self, row: int, out: bool) -> None:
-        """Give a row, or none, the turn from the next cycle on."""
-        self._turn, self._turn_out = row >= 0, out
-        if row >= 0:
-            self._pointer = row
-
-    def _choice(self) -> tuple[WarpControlBlock, int, int, int] | None:
-        """The warp whose turn it is, and masks of its registers: those that may set off next, those that are
-        alive, and those that results are still to come of."""
-        block = self._owner[self._pointer]
-        if block is None:
-            return None
-        movable = block.out if self._turn_out else block.into
-        return (block, movable, block.live, self._main.pending(block.warp)) if movable else None
-
-    def _choose(self, block: WarpControlBlock, movable: int, live: int, pending: int) -> None:
-        """Choose the registers that set off: the lowest of each class. They are on their way from now on."""
-        chosen: list[Chosen] = []
-        mask = 0
-        for registers in self._classes:
-            bit = movable & registers
-            if bit:
-                bit &= -bit
-                mask |= bit
-                chosen.append(Chosen(bit.bit_length() - 1, live & bit != 0, pending & bit != 0))
-        if self._turn_out:
-            block.placed &= ~mask
-            block.departing |= mask
-            block.storing |= mask
-        else:
-            block.placed |= mask
-            block.coming |= mask
-        self._chosen, self._chosen_row, self._chosen_out = chosen, self._pointer, self._turn_out
-        self._moved = True
-
     def _ask_again(self) -> None:
         """Registers that stay for want of room: a collector may have taken the result that was to come. No
         other can come meanwhile, since their warp issues nothing."""
-        block = self._owner[self._chosen_row]
+        block = self._blocks.rows[self._blocks.row]
         assert block is not None
         pending = self._main.pending(block.warp)
-        for each in self._chosen:
+        for each in self._blocks.chosen:
             if each.plain and not pending >> each.register & 1:
                 each.plain, self._full = False, 0
 
@@ -484,21 +347,22 @@ class Ltrf(Hierarchy):
         them. Those whose bank has no room stay."""
         if self._full and not self._engine.room & self._full:
             return
-        row, full = self._chosen_row, 0
-        block, places = self._owner[row], self._places[row]
+        blocks = self._blocks
+        row, leaves, full = blocks.row, blocks.out, 0
+        block, places = blocks.rows[row], blocks.places[row]
         assert block is not None
         warp, unused = block.warp, places.unused
         stay: list[Chosen] = []
         queued: list[int] = []
-        for each in self._chosen:
+        for each in blocks.chosen:
             register = each.register
-            if self._chosen_out:
+            if leaves:
                 entry = block.table[register]
             else:
                 assert unused, f"row {row} has no place for R{register} of warp {warp}"
                 entry = _lowest(unused)
                 unused &= ~(1 << entry)
-            carried = each.live and not (self._chosen_out and self._clean(each, entry))
+            carried = each.live and not (leaves and self._clean(each, entry))
             home = self._mapping.content(warp, register) if carried else None
             if home is not None:
                 bank, line = home
@@ -508,31 +372,29 @@ class Ltrf(Hierarchy):
                     continue
                 self._mapping.hold(warp, register)
                 queued.append(register)
-                self._engine.push(
-                    bank, Transfer(self._chosen_out, warp, register, entry, row, line, each.plain)
-                )
-            elif not self._chosen_out and self._mapping.blanks and not self._zero(warp, register, entry, row):
+                self._engine.push(bank, Transfer(leaves, warp, register, entry, row, line, each.plain))
+            elif not leaves and self._mapping.blanks and not self._zero(warp, register, entry, row):
                 stay.append(each)
                 continue
-            if not self._chosen_out:
+            if not leaves:
                 places.give(entry)
                 block.table[register] = entry
                 self._dirty[row] = self._dirty[row] & ~(1 << entry) | (home is None) << entry
                 self._allocates.emit(entry, row, warp, register)
                 if home is None:
                     block.coming &= ~(1 << register)
-                    self._moved = True
+                    blocks.changed = True
             elif home is None:
                 block.storing &= ~(1 << register)
                 self._vacate(warp, register, entry, row)
         if queued:
             self._mapping.moved(queued)
-        self._chosen = stay
+        blocks.chosen = stay
         self._full = 0 if self._mapping.blanks else full
 
     def _clean(self, each: Chosen, entry: int) -> bool:
         """Test of a register that leaves: the main register file has its value, and none is to come."""
-        return self._tracks and not each.plain and not self._dirty[self._chosen_row] >> entry & 1
+        return self._tracks and not each.plain and not self._dirty[self._blocks.row] >> entry & 1
 
     def _zero(self, warp: int, register: int, entry: int, offset: int) -> bool:
         """Have zeros written in the next cycle; False: the engine uses that bank of the cache."""
@@ -545,9 +407,9 @@ class Ltrf(Hierarchy):
 
     def _vacate(self, warp: int, register: int, entry: int, offset: int) -> None:
         """A register that leaves loses its place."""
-        self.blocks[warp].departing &= ~(1 << register)
-        self._moved = True
-        self._places[offset].take_back(entry)
+        self._blocks.warps[warp].departing &= ~(1 << register)
+        self._blocks.changed = True
+        self._blocks.places[offset].take_back(entry)
         self._releases.emit(entry, offset, warp, register)
 
     def _read_out(self, transfer: Transfer) -> None:
@@ -558,60 +420,36 @@ class Ltrf(Hierarchy):
         """A register is where it goes; what the crossbar brings is written into the cache in the next
         cycle."""
         bit = 1 << transfer.register
-        block = self.blocks[transfer.warp]
+        block = self._blocks.warps[transfer.warp]
         if transfer.out:
             block.storing &= ~bit
         else:
             block.coming &= ~bit
-        self._moved = True
+        self._blocks.changed = True
         self._mapping.let_go(transfer.warp, transfer.register)
 
     def _look_up(self) -> None:
-        """Find two operands of the newest uop, and two of the oldest one that has more and is of another
-        warp, whose table has no more ports; ask for them."""
-        newest, self._asked = self._asked, []
-        if self._more and not (newest and newest[0][3] == self._more[0][0][3]):
-            oldest = self._more[0]
-            for operand in oldest[:LOOKUPS]:
-                self._arbiter.request_late(*self._place(operand))
-            del oldest[:LOOKUPS]
-            if not oldest:
-                self._more.pop(0)
-        for operand in newest[:LOOKUPS]:
+        """Ask for the operands that are looked up in this cycle."""
+        newest, oldest = self._lookups.step()
+        for operand in oldest:
+            self._arbiter.request_late(*self._place(operand))
+        for operand in newest:
             self._arbiter.request(*self._place(operand))
-        if len(newest) > LOOKUPS:
-            self._more.append(newest[LOOKUPS:])
 
-    def _place(self, operand: tuple[int, int, int, int, int]) -> tuple[int, int, int, int, int]:
+    def _place(self, operand: Operand) -> tuple[int, int, int, int, int]:
         """A request for an operand that the cache holds: (bank, row, collector, slot, tag)."""
         collector, slot, tag, warp, register = operand
-        block = self.blocks[warp]
+        block = self._blocks.warps[warp]
         assert block.valid >> register & 1, f"R{register} of warp {warp} is not in the cache"
         assert block.offset is not None
         return block.table[register], block.offset, collector, slot, tag
-
-    def _save(self, block: WarpControlBlock | None) -> None:
-        """Take the row of a warp, if there is one, whose vectors are saved in the next cycle."""
-        self._saving = block
-        if block is not None:
-            self._release(block)
-
-    def _release(self, block: WarpControlBlock) -> None:
-        """All registers of a warp that leaves have left: its row is free."""
-        assert block.offset is not None
-        self.offsets.release(block.offset)
-        self._owner[block.offset] = None
-        self._outside |= 1 << block.warp
-        self._probe.emit("row_free", block.warp, block.offset)
-        block.offset, block.leaving = None, False
-        self._moved = True
 
     def edge(self) -> None:
         """End a cycle in which the mapping is busy: its releases. The places of released registers in the
         cache are poisoned, too."""
         self._main.edge()
         for warp, register in self._mapping.dropped:
-            block = self.blocks[warp]
+            block = self._blocks.warps[warp]
             if block.valid >> register & 1:
                 assert block.offset is not None
                 entry = self._values[block.table[register]]
@@ -621,14 +459,15 @@ class Ltrf(Hierarchy):
         """Rows of the cache: the registers of the warp that has each, and those on their way."""
         return [
             Shelf(offset, f"row {offset}", self._entries, [] if block is None else self._kept(block, offset))
-            for offset, block in enumerate(self._owner)
+            for offset, block in enumerate(self._blocks.rows)
         ]
 
     def _kept(self, block: WarpControlBlock, offset: int) -> list[Kept]:
         """Registers of a warp in its row."""
         warp, placed = block.warp, block.placed
-        if offset == self._chosen_row and not self._chosen_out:
-            placed &= ~sum(1 << each.register for each in self._chosen)  # their places are still to be given
+        chosen = self._blocks
+        if offset == chosen.row and not chosen.out:
+            placed &= ~sum(1 << each.register for each in chosen.chosen)  # their places are still to be given
         kept: list[Kept] = []
         for register in range(placed.bit_length()):
             if not placed >> register & 1:

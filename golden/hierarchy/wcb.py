@@ -1,9 +1,13 @@
-"""The warp control block: where a warp's registers are, which it needs, and which are alive (LTRF, figure
-7)."""
+"""The warp control blocks: where the active warps' registers are, which they need, and which are alive (LTRF,
+figure 7)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from warpbank.golden.hierarchy.allocation import AddressAllocation
 from warpbank.golden.hierarchy.places import Places
+from warpbank.golden.round_robin import first_from
 
 
 class WarpControlBlock:
@@ -114,3 +118,235 @@ class WarpControlBlock:
     def empty(self) -> bool:
         """The warp leaves, and the last of its registers has been read out of the cache."""
         return self.leaving and not self.placed and not self.departing
+
+
+class Chosen:
+    """A register that has been chosen to set off, and whose place is found next.
+
+    Parameters
+    ----------
+    register : which.
+    live : its content is wanted.
+    plain : a result of it is still to come, in the cycle before it gets its place.
+    """
+
+    __slots__ = ("live", "plain", "register")
+
+    def __init__(self, register: int, live: bool, plain: bool) -> None:
+        self.register, self.live, self.plain = register, live, plain
+
+
+class WarpControlBlocks:
+    """The control blocks of all warps: which rows of the cache they have, and whose registers set off. LTRF,
+    figure 7.
+
+    Registers set off in turns. A row with something to move gets its turn, those whose registers leave before
+    those whose registers come; it keeps its turn until it has nothing to choose, which is seen a cycle later.
+    In each cycle of its turn the lowest register of each residue class is chosen.
+
+    Parameters
+    ----------
+    warps : of the sub-core.
+    rows : of the cache.
+    entries : banks of the cache.
+    transfers : registers that are chosen in a cycle, at most, and residue classes.
+    liveness : track which registers are alive (LTRF+).
+    quiet : tells of a warp whether no operand of an issued uop of it is still to be read.
+
+    Attributes
+    ----------
+    warps : the block of each warp.
+    rows : the block that has each row of the cache; None: nobody.
+    places : the places of each row.
+    may_issue : mask of the warps whose registers are where they have to be.
+    chosen, row, out : registers that have been chosen and have no place yet, their row, whether they leave.
+    changed : a block has changed in this cycle.
+    turn : a row has its turn.
+    """
+
+    def __init__(
+        self,
+        warps: int,
+        rows: int,
+        entries: int,
+        transfers: int,
+        liveness: bool,
+        quiet: Callable[[int], bool],
+    ) -> None:
+        self._quiet = quiet
+        self.warps = [WarpControlBlock(warp, liveness) for warp in range(warps)]
+        self._offsets = AddressAllocation(rows)
+        self.places = [Places(entries) for _ in range(rows)]
+        self.rows: list[WarpControlBlock | None] = [None] * rows
+        self._outside = (1 << warps) - 1  # mask of the warps that have no row
+        #: Masks of the rows with registers that may be chosen; with some that leave, and those of them whose
+        #: warp has been deactivated; and that can be given to another warp.
+        self._working = self._leaving = self._withdrawn = self._empty = 0
+        self.may_issue = 0
+        self.changed = False
+        #: Masks of the registers of each class, of which one may be chosen in a cycle.
+        self._classes = [
+            sum(1 << register for register in range(first, 256, transfers)) for first in range(transfers)
+        ]
+        self._pointer = 0  # row whose turn it is, or was last
+        self.turn, self._turn_out = False, False
+        self.chosen: list[Chosen] = []
+        self.row, self.out = 0, False
+        #: Block that was given a row in the cycle before.
+        self._loading: WarpControlBlock | None = None
+        #: Block that has lost its row in the cycle before: its vectors go to their memory.
+        self._saving: WarpControlBlock | None = None
+
+    # --- Warps.
+
+    def survey(self) -> None:
+        """Find the warps whose registers are where they have to be, and the rows with something to do."""
+        complete = working = leaving = withdrawn = empty = 0
+        for row, block in enumerate(self.rows):
+            if block is None:
+                continue
+            bit = 1 << row
+            if block.complete:
+                complete |= 1 << block.warp
+            if block.empty:
+                empty |= bit
+            if not block.loading:
+                if block.out:
+                    working |= bit
+                    leaving |= bit
+                    if block.leaving:
+                        withdrawn |= bit
+                elif block.into:
+                    working |= bit
+        self.may_issue = complete
+        self._working, self._leaving, self._withdrawn, self._empty = working, leaving, withdrawn, empty
+        self.changed = False
+
+    @property
+    def may_activate(self) -> int:
+        """Mask of the warps that could be activated: none if no row of the cache is free; not the one whose
+        vectors are being saved."""
+        if not self._offsets.unused:
+            return 0
+        return self._outside if self._saving is None else self._outside & ~(1 << self._saving.warp)
+
+    def activate(self, warp: int) -> None:
+        """The warp becomes active: it gets a row, and its working set comes in."""
+        offset = self._offsets.allocate()
+        block = self.warps[warp]
+        block.activate(offset, self.places[offset])
+        self.rows[offset], self._loading = block, block
+        self._outside &= ~(1 << warp)
+        self.survey()
+
+    def load(self) -> None:
+        """Read the vectors of a warp that has been given a row from their memory."""
+        if self._loading is not None:
+            self._loading.loading = False
+            self._loading, self.changed = None, True
+
+    def deactivate(self, warp: int, ended: bool) -> None:
+        """The warp is not active any more: its registers leave; nothing of one that has `ended` is wanted."""
+        block = self.warps[warp]
+        block.leaving = True
+        if ended:
+            block.end()
+        self.survey()
+
+    def prefetch(self, warp: int, working: int) -> None:
+        """The warp enters an interval with a working set."""
+        self.warps[warp].working = working
+        self.survey()
+
+    @property
+    def busy(self) -> bool:
+        """Something happens here in the next cycle."""
+        if self.turn or self.chosen or self._loading is not None or self._saving is not None:
+            return True
+        return self._empty != 0 or self._work() != 0
+
+    def first_empty(self) -> WarpControlBlock | None:
+        """The first block of which all registers have left."""
+        return self.rows[_lowest(self._empty)] if self._empty else None
+
+    def save(self, block: WarpControlBlock | None) -> int:
+        """Take the row of a block, if there is one, whose vectors are saved in the next cycle. Returns the
+        row; -1: none."""
+        self._saving = block
+        if block is None:
+            return -1
+        offset = block.offset
+        assert offset is not None
+        self._offsets.release(offset)
+        self.rows[offset] = None
+        self._outside |= 1 << block.warp
+        block.offset, block.leaving = None, False
+        self.changed = True
+        return offset
+
+    @property
+    def saving(self) -> bool:
+        """Vectors are being saved in this cycle."""
+        return self._saving is not None
+
+    # --- Registers that set off.
+
+    def _work(self) -> int:
+        """Mask of the rows with a register to choose: of a warp that is deactivated, once its operands have
+        been read."""
+        work, withdrawn = self._working, self._withdrawn
+        while withdrawn:
+            row = _lowest(withdrawn)
+            withdrawn &= withdrawn - 1
+            block = self.rows[row]
+            if block is not None and not self._quiet(block.warp):
+                work &= ~(1 << row)
+        return work
+
+    def next_turn(self) -> tuple[int, bool]:
+        """Find the row whose turn it is in the next cycle, and whether its registers leave; -1: nobody's."""
+        work = self._work() if self._working else 0
+        if not work:
+            return -1, False
+        row = first_from(work, self._pointer)
+        return row, self._leaving >> row & 1 != 0
+
+    def give_turn(self, row: int, out: bool) -> None:
+        """Give a row, or none, the turn from the next cycle on."""
+        self.turn, self._turn_out = row >= 0, out
+        if row >= 0:
+            self._pointer = row
+
+    def choice(self) -> tuple[WarpControlBlock, int, int] | None:
+        """The block whose turn it is, and masks of its registers: those that may set off next, and those that
+        are alive. None where there is no turn, or nothing to choose."""
+        block = self.rows[self._pointer] if self.turn else None
+        if block is None:
+            return None
+        movable = block.out if self._turn_out else block.into
+        return (block, movable, block.live) if movable else None
+
+    def choose(self, block: WarpControlBlock, movable: int, live: int, pending: int) -> None:
+        """Choose the registers that set off: the lowest of each class. They are on their way from now on.
+        `pending`: those that results are still to come of."""
+        chosen: list[Chosen] = []
+        mask = 0
+        for registers in self._classes:
+            bit = movable & registers
+            if bit:
+                bit &= -bit
+                mask |= bit
+                chosen.append(Chosen(bit.bit_length() - 1, live & bit != 0, pending & bit != 0))
+        if self._turn_out:
+            block.placed &= ~mask
+            block.departing |= mask
+            block.storing |= mask
+        else:
+            block.placed |= mask
+            block.coming |= mask
+        self.chosen, self.row, self.out = chosen, self._pointer, self._turn_out
+        self.changed = True
+
+
+def _lowest(mask: int) -> int:
+    return (mask & -mask).bit_length() - 1
