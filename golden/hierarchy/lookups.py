@@ -10,7 +10,7 @@ LOOKUPS: Final = 2
 Operand = tuple[int, int, int, int, int]
 
 
-class Lookups:
+class OperandLookups:
     """Queue of the operands whose places in the cache are not known yet. LTRF, section 4.1.
 
     A warp's table has two read ports. Two operands of the newest uop are looked up in a cycle, and two of the

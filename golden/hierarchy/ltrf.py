@@ -12,7 +12,7 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import Unit
 from warpbank.golden.contents import Kept, Shelf
 from warpbank.golden.hierarchy.engine import Engine, Transfer
-from warpbank.golden.hierarchy.lookups import Lookups, Operand
+from warpbank.golden.hierarchy.lookups import Operand, OperandLookups
 from warpbank.golden.hierarchy.wcb import Chosen, WarpControlBlock, WarpControlBlocks
 from warpbank.golden.interfaces import Arrival, Hierarchy
 from warpbank.golden.main.arbiter import Arbiter
@@ -107,7 +107,7 @@ class Ltrf(Hierarchy):
         )
         self._every_lane = config.lane_mask
         self._entries, self._rows = core.cache.registers, core.active_warps
-        self._blocks = WarpControlBlocks(
+        self.blocks = WarpControlBlocks(
             core.warps, self._rows, self._entries, core.transfers, liveness, quiet
         )
         self._tracks = core.cache.write_back == "dirty"
@@ -118,7 +118,7 @@ class Ltrf(Hierarchy):
         plain = main.storage.encode(blank, False)
         self._metadata: list[list[Metadata]] = [[plain] * self._rows for _ in range(self._entries)]
         self._arbiter = Arbiter(self._entries, probe, cache=True)
-        self._lookups = Lookups()
+        self._lookups = OperandLookups()
         self.arriving: list[Arrival] = []
         self.may_issue = 0
         self.landing = []
@@ -141,27 +141,27 @@ class Ltrf(Hierarchy):
     def start(self, warp: int, rows: int) -> None:
         """Start a warp of a launch whose warps have `rows` rows of every bank each."""
         self._mapping.start(warp, rows)
-        self._blocks.warps[warp].new = True
+        self.blocks.start(warp)
 
     @property
     def may_activate(self) -> int:
         """Mask of the warps that could be activated."""
-        return self._blocks.may_activate
+        return self.blocks.may_activate
 
     def activate(self, warp: int) -> None:
         """The warp becomes active: it gets a row, and its working set comes in."""
-        self._blocks.activate(warp)
-        self.may_issue = self._blocks.may_issue
+        self.blocks.activate(warp)
+        self.may_issue = self.blocks.may_issue
 
     def deactivate(self, warp: int, ended: bool) -> None:
         """The warp is not active any more: its registers leave; nothing of one that has `ended` is wanted."""
-        self._blocks.deactivate(warp, ended)
-        self.may_issue = self._blocks.may_issue
+        self.blocks.deactivate(warp, ended)
+        self.may_issue = self.blocks.may_issue
 
     def prefetch(self, uop: TraceUop) -> None:
         """A PREFETCH issues, or the uop's extra bit is served."""
-        self._blocks.prefetch(uop.warp, uop.working_set)
-        self.may_issue = self._blocks.may_issue
+        self.blocks.prefetch(uop)
+        self.may_issue = self.blocks.may_issue
         self._probe.emit("prefetch", uop.warp, uop.seq)
 
     def before(self, uop: TraceUop) -> TraceUop | None:
@@ -170,11 +170,7 @@ class Ltrf(Hierarchy):
 
     def issue(self, uop: TraceUop) -> None:
         """A uop issues: the registers it reads for the last time and those it writes."""
-        last = 0
-        for slot, register in enumerate(uop.sources):
-            if uop.dead >> slot & 1:
-                last |= 1 << register
-        self._blocks.warps[uop.warp].access(last, ((1 << uop.count) - 1) << uop.destination)
+        self.blocks.issue(uop)
         self._mapping.cached(uop)
         self._mapping.issue(uop)
 
@@ -194,7 +190,7 @@ class Ltrf(Hierarchy):
         """Something other than the engine's work happens in the next cycle."""
         if self._arbiter.pending or self.arriving or self._lookups.pending or self._main.busy:
             return True
-        return bool(self._zeroed) or self._blocks.busy
+        return bool(self._zeroed) or self.blocks.busy
 
     def read(self, collector: int, slot: int, uop: TraceUop, register: int, tag: int = 0) -> None:
         """Request an operand (operand read interface); its place is looked up from the next cycle on."""
@@ -210,7 +206,7 @@ class Ltrf(Hierarchy):
 
     def _destination(self, warp: int, register: int) -> int:
         """The bank of the cache that has a register, or where else its result goes."""
-        block = self._blocks.warps[warp]
+        block = self.blocks.warps[warp]
         if block.moving >> register & 1:
             return _MOVES
         return block.table[register] if block.placed >> register & 1 else _MAIN
@@ -262,7 +258,7 @@ class Ltrf(Hierarchy):
     def _has_main(self, warp: int, register: int) -> bool:
         """Whether the main register file may take a result: not if its register has just been chosen to come.
         Its bank is lost for this cycle, since it has been given away by then."""
-        if not self._blocks.warps[warp].moving >> register & 1:
+        if not self.blocks.warps[warp].moving >> register & 1:
             return True
         self._main.waste(warp, register)
         return False
@@ -275,7 +271,7 @@ class Ltrf(Hierarchy):
         if self._cache_written >> entry & 1:
             return False
         self._cache_written |= 1 << entry
-        block = self._blocks.warps[warp]
+        block = self.blocks.warps[warp]
         offset = block.offset
         assert offset is not None
         values = self._values[entry]
@@ -294,7 +290,7 @@ class Ltrf(Hierarchy):
         arrived = self.arriving
         if self._evicted != _UNKNOWN or self._found[_EVICTED] != _UNKNOWN:
             self._found[_EVICTED], self._evicted = self._evicted, _UNKNOWN
-        blocks = self._blocks
+        blocks = self.blocks
         empty = blocks.first_empty()
         turn, out = blocks.next_turn()
         choice = blocks.choice()
@@ -335,10 +331,10 @@ class Ltrf(Hierarchy):
     def _ask_again(self) -> None:
         """Registers that stay for want of room: a collector may have taken the result that was to come. No
         other can come meanwhile, since their warp issues nothing."""
-        block = self._blocks.rows[self._blocks.row]
+        block = self.blocks.rows[self.blocks.row]
         assert block is not None
         pending = self._main.pending(block.warp)
-        for each in self._blocks.chosen:
+        for each in self.blocks.chosen:
             if each.plain and not pending >> each.register & 1:
                 each.plain, self._full = False, 0
 
@@ -347,7 +343,7 @@ class Ltrf(Hierarchy):
         them. Those whose bank has no room stay."""
         if self._full and not self._engine.room & self._full:
             return
-        blocks = self._blocks
+        blocks = self.blocks
         row, leaves, full = blocks.row, blocks.out, 0
         block, places = blocks.rows[row], blocks.places[row]
         assert block is not None
@@ -394,7 +390,7 @@ class Ltrf(Hierarchy):
 
     def _clean(self, each: Chosen, entry: int) -> bool:
         """Test of a register that leaves: the main register file has its value, and none is to come."""
-        return self._tracks and not each.plain and not self._dirty[self._blocks.row] >> entry & 1
+        return self._tracks and not each.plain and not self._dirty[self.blocks.row] >> entry & 1
 
     def _zero(self, warp: int, register: int, entry: int, offset: int) -> bool:
         """Have zeros written in the next cycle; False: the engine uses that bank of the cache."""
@@ -407,9 +403,9 @@ class Ltrf(Hierarchy):
 
     def _vacate(self, warp: int, register: int, entry: int, offset: int) -> None:
         """A register that leaves loses its place."""
-        self._blocks.warps[warp].departing &= ~(1 << register)
-        self._blocks.changed = True
-        self._blocks.places[offset].take_back(entry)
+        self.blocks.warps[warp].departing &= ~(1 << register)
+        self.blocks.changed = True
+        self.blocks.places[offset].take_back(entry)
         self._releases.emit(entry, offset, warp, register)
 
     def _read_out(self, transfer: Transfer) -> None:
@@ -420,12 +416,12 @@ class Ltrf(Hierarchy):
         """A register is where it goes; what the crossbar brings is written into the cache in the next
         cycle."""
         bit = 1 << transfer.register
-        block = self._blocks.warps[transfer.warp]
+        block = self.blocks.warps[transfer.warp]
         if transfer.out:
             block.storing &= ~bit
         else:
             block.coming &= ~bit
-        self._blocks.changed = True
+        self.blocks.changed = True
         self._mapping.let_go(transfer.warp, transfer.register)
 
     def _look_up(self) -> None:
@@ -439,7 +435,7 @@ class Ltrf(Hierarchy):
     def _place(self, operand: Operand) -> tuple[int, int, int, int, int]:
         """A request for an operand that the cache holds: (bank, row, collector, slot, tag)."""
         collector, slot, tag, warp, register = operand
-        block = self._blocks.warps[warp]
+        block = self.blocks.warps[warp]
         assert block.valid >> register & 1, f"R{register} of warp {warp} is not in the cache"
         assert block.offset is not None
         return block.table[register], block.offset, collector, slot, tag
@@ -449,7 +445,7 @@ class Ltrf(Hierarchy):
         cache are poisoned, too."""
         self._main.edge()
         for warp, register in self._mapping.dropped:
-            block = self._blocks.warps[warp]
+            block = self.blocks.warps[warp]
             if block.valid >> register & 1:
                 assert block.offset is not None
                 entry = self._values[block.table[register]]
@@ -459,13 +455,13 @@ class Ltrf(Hierarchy):
         """Rows of the cache: the registers of the warp that has each, and those on their way."""
         return [
             Shelf(offset, f"row {offset}", self._entries, [] if block is None else self._kept(block, offset))
-            for offset, block in enumerate(self._blocks.rows)
+            for offset, block in enumerate(self.blocks.rows)
         ]
 
     def _kept(self, block: WarpControlBlock, offset: int) -> list[Kept]:
         """Registers of a warp in its row."""
         warp, placed = block.warp, block.placed
-        chosen = self._blocks
+        chosen = self.blocks
         if offset == chosen.row and not chosen.out:
             placed &= ~sum(1 << each.register for each in chosen.chosen)  # their places are still to be given
         kept: list[Kept] = []

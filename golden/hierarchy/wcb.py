@@ -8,6 +8,7 @@ from collections.abc import Callable
 from warpbank.golden.hierarchy.allocation import AddressAllocation
 from warpbank.golden.hierarchy.places import Places
 from warpbank.golden.round_robin import first_from
+from warpbank.golden.stream import TraceUop
 
 
 class WarpControlBlock:
@@ -253,10 +254,22 @@ class WarpControlBlocks:
             block.end()
         self.survey()
 
-    def prefetch(self, warp: int, working: int) -> None:
-        """The warp enters an interval with a working set."""
-        self.warps[warp].working = working
+    def start(self, warp: int) -> None:
+        """A warp of a launch starts in a slot."""
+        self.warps[warp].new = True
+
+    def prefetch(self, uop: TraceUop) -> None:
+        """The warp enters an interval, with the working set that the uop names."""
+        self.warps[uop.warp].working = uop.working_set
         self.survey()
+
+    def issue(self, uop: TraceUop) -> None:
+        """A uop issues: the registers it reads for the last time and those it writes."""
+        last = 0
+        for slot, register in enumerate(uop.sources):
+            if uop.dead >> slot & 1:
+                last |= 1 << register
+        self.warps[uop.warp].access(last, ((1 << uop.count) - 1) << uop.destination)
 
     @property
     def busy(self) -> bool:

@@ -15,19 +15,19 @@ from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import TRANSFER_QUEUE, SmConfig, bits
 from warpbank.arch.uop import MAX_SOURCES
-from warpbank.hdl.headed_fifo import HeadedFifo
 from warpbank.hdl.hierarchy.engine import Engine
 from warpbank.hdl.hierarchy.link import transfer_layout
-from warpbank.hdl.hierarchy.ltrf_events import LOOKUPS, LtrfEvents
+from warpbank.hdl.hierarchy.lookups import LOOKUPS, LookUpInterface, OperandLookups
+from warpbank.hdl.hierarchy.ltrf_events import LtrfEvents
 from warpbank.hdl.hierarchy.ports import Hierarchy, HierarchyPorts
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
-from warpbank.hdl.layouts import UNITS, Collection, read_layout
+from warpbank.hdl.layouts import UNITS, Collection
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.arbiter_ports import LookupsInterface, RequestsInterface
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.ports import follow
 from warpbank.hdl.probe import Events, emit, total
-from warpbank.hdl.round_robin import Choice, lowest, pick, soonest
+from warpbank.hdl.round_robin import Choice, pick, soonest
 from warpbank.hdl.typed import Numbers, Record, record
 
 
@@ -57,8 +57,7 @@ class Ltrf(LtrfEvents, Hierarchy):
 
     Members
     -------
-    those of `warpbank.hdl.hierarchy.ports.HierarchyPorts`. `owed` asks about the registers that set off, if
-    there are metadata or bits for what is dirty.
+    those of `warpbank.hdl.hierarchy.ports.HierarchyPorts`. `owed`: of the registers that set off.
 
     Latency: an operand requested in t as its uop's first or second is looked up in t + 1 if no other uop
     waits for that, granted in t + 2 at the earliest, and delivered in the cycle after its grant. A register
@@ -95,6 +94,7 @@ class Ltrf(LtrfEvents, Hierarchy):
             {"entry": bits(self._entries), "offset": bits(core.active_warps)}
         )
         self._blocks = WarpControlBlocks(config, 2 * LOOKUPS + self._writers, liveness)
+        self._lookups = OperandLookups(config, self._tags, self._uops)
         self.engine = self.engine_class(config, main.storage.read_delay, main.layout.size)
         self._arbiter = Arbiter(
             config,
@@ -124,7 +124,7 @@ class Ltrf(LtrfEvents, Hierarchy):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        for name in ("main", "arbiter", "blocks"):
+        for name in ("main", "arbiter", "blocks", "lookups"):
             m.submodules[name] = getattr(self, f"_{name}")
         m.submodules.engine = self.engine
         follow(m, self, self._main, config, self._uops)
@@ -169,74 +169,37 @@ class Ltrf(LtrfEvents, Hierarchy):
     # --- Operands.
 
     def _look_up(self, m: Module) -> None:
-        """Two operands of the newest uop are found and asked for; and two of the oldest one that has more and
-        is of another warp."""
-        layout = read_layout(self._config, self._tags)
-        newest = record(layout, name="newest")
-        there, head, done = Signal(name="newest_valid"), record(layout, name="oldest"), Signal(MAX_SOURCES)
-        more = m.submodules.more = HeadedFifo(layout.size, max(2, self._uops))
-        left, goes = Signal(MAX_SOURCES, name="left_sources"), Signal(name="oldest_goes")
-        others = record(layout, name="newest_others")
-        m.d.sync += [
-            newest.eq(self.read.payload),
-            there.eq(self.read.valid & self.read.payload.source_valid.any()),
-        ]
-        m.d.comb += [
-            head.as_value().eq(more.r_data),
-            left.eq(head.source_valid & ~done),
-            goes.eq(more.r_rdy & ~(there & (newest.warp == head.warp))),
-        ]
-        behind = self._find_operands(m, self._arbiter.request, newest, newest.source_valid, there, 0)
-        rest = self._find_operands(m, self._arbiter.late, head, left, goes, LOOKUPS)
-        m.d.comb += [
-            others.eq(newest),
-            others.source_valid.eq(behind),
-            more.w_data.eq(others.as_value()),
-            more.w_may.eq(there),
-            more.w_en.eq(there & behind.any()),
-            more.r_en.eq(goes & (rest == 0)),
-        ]
-        with m.If(goes):
-            m.d.sync += done.eq(Mux(rest == 0, 0, done | (left & ~rest)))
+        """Operands that are looked up in this cycle are found, and asked for."""
+        lookups, arbiter = self._lookups, self._arbiter
+        m.d.comb += [lookups.read.valid.eq(self.read.valid), lookups.read.payload.eq(self.read.payload)]
+        self._ask(m, arbiter.request, lookups.newest, 0)
+        self._ask(m, arbiter.late, lookups.late, LOOKUPS)
 
-    def _find_operands(
-        self,
-        m: Module,
-        request: RequestsInterface | LookupsInterface,
-        uop: Record,
-        sources: Value,
-        goes: Value,
-        port: int,
-    ) -> Signal:
-        """Find the first operands among `sources` of a uop, and ask for them if it `goes`, which does not
-        hold up the choice. Returns the others."""
-        rest = Signal(MAX_SOURCES, name=f"rest_{port}")
-        m.d.comb += [request.valid.eq(goes), request.collector.eq(uop.collector)]
+    def _ask(
+        self, m: Module, request: RequestsInterface | LookupsInterface, found: LookUpInterface, port: int
+    ) -> None:
+        """Find operands through the read ports from `port` on, and request them."""
+        m.d.comb += [request.valid.eq(found.valid), request.collector.eq(found.collector)]
         if self._tags > 1:
-            m.d.comb += request.tag.eq(uop.tag)
-        remaining: Value = sources
-        for number in range(port, port + LOOKUPS):
-            first, find = Signal(MAX_SOURCES, name=f"looked_up_{number}"), self._blocks.find[number]
+            m.d.comb += request.tag.eq(found.tag)
+        for number in range(LOOKUPS):
+            find = self._blocks.find[port + number]
             m.d.comb += [
-                first.eq(lowest(remaining)),
-                find.warp.eq(uop.warp),
-                find.register.eq(pick(first, list(uop.sources))),
-                request.slots[number - port].eq(first),
-                request.banks[number - port].eq(find.entry),
-                request.rows[number - port].eq(find.offset),
+                find.warp.eq(found.warp),
+                find.register.eq(found.registers[number]),
+                request.slots[number].eq(found.slots[number]),
+                request.banks[number].eq(find.entry),
+                request.rows[number].eq(find.offset),
             ]
-            remaining = remaining & ~first
             if self._probe:
                 held = find.placed & ~self._moving(find.warp, find.register)
                 emit(
                     m,
-                    self.events.interval_read[number],
-                    goes & first.any() & ~held,
+                    self.events.interval_read[port + number],
+                    found.valid & found.slots[number].any() & ~held,
                     warp=find.warp,
                     register=find.register,
                 )
-        m.d.comb += rest.eq(remaining)
-        return rest
 
     def _read_cache(self, m: Module) -> None:
         """Read ports of the cache banks, for granted operands and leaving registers, and the crossbar to the

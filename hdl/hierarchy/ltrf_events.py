@@ -8,14 +8,12 @@ from amaranth.hdl import Module, Signal, Value, ValueLike
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.hierarchy.engine import Engine
+from warpbank.hdl.hierarchy.lookups import LOOKUPS
 from warpbank.hdl.hierarchy.wcb import SettingInterface, WarpControlBlocks
 from warpbank.hdl.interfaces import AlwaysInterface
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.probe import EventsInterface, Reporter, emit, gather
-
-#: Registers of a warp whose place in the cache is looked up in a cycle.
-LOOKUPS = 2
 
 
 class LtrfEvents:

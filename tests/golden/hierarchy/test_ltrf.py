@@ -17,7 +17,7 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
 from warpbank.golden.hierarchy.ltrf import Ltrf
-from warpbank.golden.hierarchy.wcb import WarpControlBlock
+from warpbank.golden.hierarchy.wcb import WarpControlBlock, WarpControlBlocks
 from warpbank.golden.probe import Probe
 from warpbank.golden.result import Result
 from warpbank.golden.sm import simulate
@@ -185,8 +185,7 @@ def operands_behind(sources: int) -> tuple[int, int]:
     cache = Ltrf(config, golden_main(config, probe), lambda warp: True, probe)
     cache.start(0, 0)
     cache.activate(0)
-    cache.blocks[0].working = 0xFF
-    cache._survey()
+    cache.blocks.prefetch(make_uop(0, 0, working_set=0xFF))
     while not cache.may_issue:
         probe.cycle += 1
         cache.step()
@@ -217,10 +216,10 @@ def test_mutant_dead_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """A register counts as dead as soon as anybody reads it."""
     access = WarpControlBlock.access
     monkeypatch.setattr(
-        Ltrf,
+        WarpControlBlocks,
         "issue",
         lambda self, uop: access(
-            self.blocks[uop.warp],
+            self.warps[uop.warp],
             sum(1 << register for register in uop.sources),
             ((1 << uop.count) - 1) << uop.destination,
         ),
@@ -230,14 +229,15 @@ def test_mutant_dead_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_mutant_valid_bits_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """A warp that is deactivated keeps its valid bits: its row may be another's by then."""
-    release = Ltrf._release
+    save = WarpControlBlocks.save
 
-    def keeps(self: Ltrf, block: WarpControlBlock) -> None:
-        working = block.working
-        release(self, block)
-        block.placed = working
+    def keeps(self: WarpControlBlocks, block: WarpControlBlock | None) -> int:
+        offset = save(self, block)
+        if block is not None:
+            block.placed = block.working
+        return offset
 
-    monkeypatch.setattr(Ltrf, "_release", keeps)
+    monkeypatch.setattr(WarpControlBlocks, "save", keeps)
     assert _fails(_machine("tiny", "cache.registers=8"))
 
 
@@ -247,7 +247,7 @@ def test_mutant_a_place_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def loses(self: Ltrf, warp: int) -> None:
         activate(self, warp)
-        places = self.blocks[warp].places
+        places = self.blocks.warps[warp].places
         if places.unused:
             places.give(places.unused.bit_length() - 1)
 

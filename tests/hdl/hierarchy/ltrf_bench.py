@@ -202,7 +202,7 @@ class Bench:
                 },
             )
             ctx.set(self.rtl.keep[unit].value, pack(value))
-            moving = self.model.blocks[uop.warp].moving >> register & 1
+            moving = self.model.blocks.warps[uop.warp].moving >> register & 1
             self.happened["sets off as it is offered"] += moving and self.found[unit]
             bank, engaged = self.model._found[unit], self.model._cache_written
             taken[unit] = self.model.write(uop, register, value)
@@ -229,7 +229,7 @@ class Bench:
             uop = queue[0]
             register = uop.destination + uop.written
             self.offering |= 1 << unit
-            self.found[unit] = not self.model.blocks[uop.warp].moving >> register & 1
+            self.found[unit] = not self.model.blocks.warps[uop.warp].moving >> register & 1
             ctx.set(self.rtl.ahead[unit].warp, uop.warp)
             ctx.set(self.rtl.ahead[unit].register, register)
             self.model.find(uop, register)
@@ -393,7 +393,7 @@ class Bench:
 
     def _gone(self) -> int:
         """Active warps that are not any more: they wait, or they have ended."""
-        closing, blocks = self.hooks.closing, self.model.blocks
+        closing, blocks = self.hooks.closing, self.model.blocks.warps
         return sum(
             1 << number
             for number, warp in enumerate(self.warps)

@@ -129,7 +129,7 @@ class Renamed(Direct):
         assert (ctx.get(rtl.lacking), ctx.get(rtl.choosing)) == (mapping.lacking, mapping.choosing), where
         bench.happened["lacking"] += mapping.lacking.bit_count()
         bench.happened["held back"] += any(
-            bench.model.blocks[warp].moving & dying for warp, dying in enumerate(mapping.release.dying)
+            bench.model.blocks.warps[warp].moving & dying for warp, dying in enumerate(mapping.release.dying)
         )
         ctx.set(rtl.slide, 0)
         self.finished = {}
@@ -179,7 +179,7 @@ class Renamed(Direct):
         slots = self.bench.core.warps
         self.since = 0
         self.exempt = sum(1 << register for register in rng.sample(range(REGISTERS), rng.randrange(3)))
-        self.bench.happened["moving at a launch"] += any(block.moving for block in model.blocks)
+        self.bench.happened["moving at a launch"] += any(block.moving for block in model.blocks.warps)
         for port, value in ((start.registers, REGISTERS), (start.exempt, self.exempt), (start.slots, slots)):
             ctx.set(port, value)
         model.launch(REGISTERS, self.exempt, slots)

@@ -11,13 +11,11 @@ import pytest
 from amaranth.hdl import Const
 from hypothesis import given, settings, strategies
 
-from tests.golden_main import golden_main
-from tests.hdl.bench import FEW, SEEDS, Log, fails, make_uop, simulate, uop_record
+from tests.hdl.bench import FEW, SEEDS, fails, make_uop, simulate, uop_record
 from tests.hdl.hierarchy.ltrf_bench import LTRFS
 from tests.hdl.hierarchy.test_ltrf import KeepsValidBits, LosesAPlace, TwiceInACycle
 from tests.thinned import examples
-from warpbank.golden.hierarchy.ltrf import Ltrf as GoldenLtrf
-from warpbank.golden.hierarchy.ltrf import _lowest
+from warpbank.golden.hierarchy.wcb import WarpControlBlocks as Golden
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 
 #: Some of a warp's registers: low ones, and the highest.
@@ -25,21 +23,21 @@ REGISTERS = (*range(12), 100, 254)
 
 
 class Bench:
-    """Golden's control blocks are part of its `Ltrf`, which makes no steps here: the transfers are the
-    test's."""
+    """The blocks of both, and transfers that are the test's."""
 
     def __init__(self, machine: str, seed: int, unit: Any, plus: bool) -> None:
         self.rng = random.Random(seed)
         self.config = config = LTRFS[machine]
         self.rtl = unit(config, 2, plus)
         self.quiet = 0
-        probe = Log().probe
-        self.model = GoldenLtrf(
-            config,
-            golden_main(config, probe),
+        core = config.sub_core
+        self.model = Golden(
+            core.warps,
+            core.active_warps,
+            core.cache.registers,
+            core.transfers,
+            plus,
             lambda warp: bool(self.quiet >> warp & 1),
-            probe,
-            liveness=plus,
         )
         # (warp, register) -> row, bank of the cache, whether it leaves.
         self.flying: dict[tuple[int, int], tuple[int, int, bool]] = {}
@@ -55,7 +53,7 @@ class Bench:
 
     def _cycle(self, ctx: Any, where: str) -> None:
         rng, rtl, model = self.rng, self.rtl, self.model
-        model._survey()
+        model.survey()
         may_issue, may_activate = model.may_issue, model.may_activate
         self.quiet = rng.getrandbits(self.config.sub_core.warps)
         ctx.set(rtl.quiet, self.quiet)
@@ -66,20 +64,20 @@ class Bench:
         assert ctx.get(rtl.may_issue) == may_issue, where
         assert ctx.get(rtl.may_activate) == may_activate, where
         self._ask(ctx, where)
-        empty = model._owner[_lowest(model._empty)] if model._empty else None
+        empty = model.first_empty()
         assert bool(ctx.get(rtl.freed)) == (empty is not None), where
         if empty is not None:
             assert (ctx.get(rtl.freed_warp), ctx.get(rtl.freed_offset)) == (empty.warp, empty.offset), where
-        turn, choice = model._next_turn(), model._choice() if model._turn else None
+        turn, choice = model.next_turn(), model.choice()
         back = self._land()
         self._set_off(ctx, back, where)
         for row, port in enumerate(rtl.back):
             ctx.set(port, back[row])
-        if choice and not model._chosen:
-            model._choose(*choice)
-        model._give_turn(*turn)
-        model._load()
-        model._save(empty)
+        if choice and not model.chosen:
+            model.choose(*choice, 0)
+        model.give_turn(*turn)
+        model.load()
+        model.save(empty)
         self._warps(ctx, may_issue, may_activate)
 
     def _ask(self, ctx: Any, where: str) -> None:
@@ -88,7 +86,7 @@ class Bench:
             warp, register = self.rng.randrange(self.config.sub_core.warps), self.rng.choice(REGISTERS)
             ctx.set(find.warp, warp)
             ctx.set(find.register, register)
-            block = self.model.blocks[warp]
+            block = self.model.warps[warp]
             assert ctx.get(find.placed) == block.placed >> register & 1, where
             if block.valid >> register & 1:
                 assert (ctx.get(find.entry), ctx.get(find.offset)) == (block.table[register], block.offset), (
@@ -99,7 +97,7 @@ class Bench:
         """Some registers arrive, or are read out. Returns the places given back, by row."""
         back = [0] * self.config.sub_core.active_warps
         for (warp, register), (row, entry, out) in list(self.flying.items()):
-            block = self.model.blocks[warp]
+            block = self.model.warps[warp]
             if self.rng.random() < 0.8:
                 continue
             del self.flying[warp, register]
@@ -112,10 +110,10 @@ class Bench:
 
     def _set_off(self, ctx: Any, back: list[int], where: str) -> None:
         """The registers that were chosen go on, or not."""
-        rtl, model, row = self.rtl, self.model, self.model._chosen_row
-        here = {each.register % len(rtl.setting): each for each in model._chosen}
-        block, out = model._owner[row], model._chosen_out
-        places = model._places[row]
+        rtl, model, row = self.rtl, self.model, self.model.row
+        here = {each.register % len(rtl.setting): each for each in model.chosen}
+        block, out = model.rows[row], model.out
+        places = model.places[row]
         unused = places.unused
         for number, setting in enumerate(rtl.setting):
             assert ctx.get(setting.valid) == (number in here), where
@@ -134,7 +132,7 @@ class Bench:
             if self.rng.random() < 0.3:
                 continue
             ctx.set(setting.goes, 1)
-            model._chosen.remove(here[number])
+            model.chosen.remove(here[number])
             if not out:
                 places.give(entry)
                 block.table[register] = entry
@@ -149,7 +147,7 @@ class Bench:
         for place, mask in enumerate(back):
             for entry in range(mask.bit_length()):
                 if mask >> entry & 1:
-                    model._places[place].take_back(entry)
+                    model.places[place].take_back(entry)
 
     def _warps(self, ctx: Any, may_issue: int, may_activate: int) -> None:
         """Warps start, come, prefetch, issue, go and end."""
@@ -191,7 +189,7 @@ class Bench:
         ctx.set(rtl.activate, comes)
         for warp in slots:
             if started >> warp & 1:
-                model.start(warp, 0)
+                model.start(warp)
             if gone >> warp & 1:
                 model.deactivate(warp, bool(ended >> warp & 1))
         self.live = (self.live | started) & ~ended
