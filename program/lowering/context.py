@@ -212,7 +212,14 @@ class Context:
         """Stops at the current instruction."""
         self.form.refuse(why)
 
-    def dst(self, operand: Operand | None, width: int | None = None, *, wider: bool = False) -> Reg:
+    def dst(
+        self,
+        operand: Operand | None,
+        width: int | None = None,
+        *,
+        wider: bool = False,
+        bits: int | None = None,
+    ) -> Reg:
         """Destination of a result. `_` gives a temporary.
 
         Parameters
@@ -220,6 +227,7 @@ class Context:
         operand : a PTX register.
         width : words of the result.
         wider : the register may have more words than the result, which the handler extends (PTX: ld and cvt).
+        bits : of the result, at least; None: of the first type that the instruction names.
 
         Raises
         ------
@@ -232,8 +240,11 @@ class Context:
         if self.register_type(operand).kind == "pred":
             self.form.refuse(f"its destination {operand.name} is a predicate")
         reg = self.frame.register(operand.name)
-        if width is not None and reg.width < width:
-            self.form.refuse(f"its destination {operand.name} is narrower than the result")
+        if width is not None:
+            named = self.form.first_type
+            least = bits or min(32 * width, named.bits if named else 32 * width)
+            if reg.width < width or self.register_type(operand).bits < least:
+                self.form.refuse(f"its destination {operand.name} is narrower than the result")
         if width is not None and reg.width > width and not wider:
             self.form.refuse(
                 f"its destination {operand.name} has {32 * reg.width} bits, its result at most {32 * width}: "
@@ -247,7 +258,7 @@ class Context:
 
     def converted(self, operand: Operand | None, ptx: PtxType) -> Reg:
         """Destination of a cvt to a float: the low words of the register; above the float it gets zeros."""
-        dst = self.dst(operand, ptx.words, wider=True)
+        dst = self.dst(operand, ptx.words, wider=True, bits=ptx.bits)
         if dst.width > ptx.words:
             assert isinstance(operand, Register)
             self._check_carrier(operand, ptx, "its destination")
@@ -301,7 +312,7 @@ class Context:
             if declared.kind == "pred":
                 self.form.refuse(f"operand {operand.name} is a predicate where a .{ptx.name} is expected")
             reg = self.frame.register(operand.name)
-            if reg.width < width:
+            if declared.bits < ptx.bits:
                 self.form.refuse(f"operand {operand.name} is narrower than .{ptx.name}")
             if reg.width > width:
                 if self.form.opcode not in _NARROWING:

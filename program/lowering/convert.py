@@ -87,7 +87,7 @@ def convert(ctx: Context, form: Form) -> None:
 def _integer(ctx: Context, form: Form, to: PtxType, source: PtxType, sat: bool) -> None:
     """Integer to integer: truncation, extension, or a clamp first."""
     a = ctx.extended(form.operands[1], source)
-    dst = ctx.dst(form.operands[0])
+    dst = ctx.dst(form.operands[0], to.words, wider=True, bits=to.bits)
     if sat:
         a = _clamp(ctx, a, to, source)
     low = word(a, 0)
@@ -144,7 +144,7 @@ def _to_integer(ctx: Context, form: Form, to: PtxType, source: PtxType, rnd: Rnd
     """Float to integer: clamps to the range of the type, sub-word ones included, whose NaN is not that of 32
     bits either."""
     a = ctx.value(form.operands[1], source)
-    dst = ctx.dst(form.operands[0], to.words, wider=True)
+    dst = ctx.dst(form.operands[0], to.words, wider=True, bits=to.bits)
     ctx.emit(Op.CVT, Reg(dst.index, to.words), a, dtype=to.dtype, stype=source.dtype, rnd=rnd, ftz=ftz)
     if dst.width > to.words:
         _fill(ctx, dst.word(1), dst.word(0), to.signed)

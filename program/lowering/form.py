@@ -37,6 +37,11 @@ class Form:
         """Operands in the order of the text."""
         return self.instruction.operands
 
+    @property
+    def first_type(self) -> PtxType | None:
+        """The first type among the modifiers, consumed or not: of most instructions that of the result."""
+        return next((TYPES[name] for name in self.instruction.modifiers if name in TYPES), None)
+
     def flag(self, *names: str) -> bool:
         """Whether one of the modifiers is there; consumes it."""
         found = False

@@ -39,8 +39,6 @@ def _plain(ctx: Context, form: Form, ptx: PtxType) -> None:
     if isinstance(source, Special) and isinstance(target, Register):
         ctx.move(dst, ctx.value(source, TYPES["b64"] if dst.width == 2 else ptx))
         return
-    if isinstance(source, Register) and ctx.register_type(source).bits < ptx.bits and ptx.bits <= 32:
-        form.refuse(f"operand {source.name} is narrower than .{ptx.name}")
     ctx.move(dst, ctx.value(source, ptx))
 
 
@@ -59,7 +57,7 @@ def unpack(ctx: Context, form: Form, vector: Vector, source: Source, ptx: PtxTyp
         if element is None:
             continue
         position = i * part.bits
-        dst = ctx.dst(element, part.words)
+        dst = ctx.dst(element, part.words, bits=part.bits)
         if part.bits >= 32:
             for w in range(part.words):
                 ctx.emit(Op.MOV, dst.word(w), word(source, position // 32 + w))
