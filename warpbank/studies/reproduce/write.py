@@ -61,7 +61,8 @@ def markdown(made: Reproduction) -> str:
     ]
     for part in made.comparisons:
         figure = part.figure
-        lines += ["", f"## {figure.title}", "", f"In {figure.unit or 'units as named'}. Mean: {figure.mean}."]
+        mean = f"{figure.mean}, but where the text below says otherwise" if figure.means else figure.mean
+        lines += ["", f"## {figure.title}", "", f"In {figure.unit or 'units as named'}. Mean: {mean}."]
         if part.published.rows:
             lines[-1] += f" Published: {part.published.source}."
         lines += [
