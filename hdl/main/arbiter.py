@@ -6,7 +6,7 @@ from functools import reduce
 from operator import or_
 from typing import TypeAlias
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -148,24 +148,27 @@ class Arbiter(wiring.Component):
         pointer = Signal(self._shape.bank_width)
         first = soonest if self._late else first_from  # what is written is known late where results are kept
         served: list[Value] = []
-        slots = Array(head.slot for head in heads)
-        tags = Array(head.tag for head in heads)
+        masks: list[Value] = []
         for number, grant in enumerate(self.grant):
             mask = Signal(banks, name=f"banks_of_{number}")
             free = ~self.ports[number] if self._shared else 1
-            m.d.comb += mask.eq(candidates & Cat((head.collector == number) & free for head in heads))
+            m.d.comb += mask.eq(candidates & Cat(head.of(number) & free for head in heads))
             choice = first(m, mask, pointer, f"port_{number}")
             m.d.comb += [
                 grant.valid.eq(choice.any),
                 grant.bank.eq(choice.index),
-                grant.slot.eq(slots[choice.index]),
+                grant.slot.eq(pick(choice.one_hot, [head.slot for head in heads])),
             ]
             if self._tags > 1:
-                m.d.comb += grant.tag.eq(tags[choice.index])
+                m.d.comb += grant.tag.eq(pick(choice.one_hot, [head.tag for head in heads]))
+            masks.append(mask)
             served.append(choice.one_hot)
         granted = Signal(banks)
         m.d.comb += granted.eq(reduce(or_, served))
-        served_first = first(m, granted, pointer, "first")
+        # The first bank of all that could be served is the first of its collector's, so that it is served.
+        able = Signal(banks)
+        m.d.comb += able.eq(reduce(or_, masks) if self._shared else candidates)
+        served_first = first(m, able, pointer, "first")
         with m.If(served_first.any):
             m.d.sync += pointer.eq(served_first.after)
         for bank, (head, port) in enumerate(zip(heads, self.read, strict=True)):
@@ -181,9 +184,11 @@ class Arbiter(wiring.Component):
             return early
         late = self._queue(m, f"late_{bank}", bank, self.late, self._late)
         head = _Head(self._group(), f"either_{bank}", self._config.sub_core, self._shape.row_width)
+        # Whose request it is is decoded before the choice between the two, which is known late.
         m.d.comb += [
             head.group.as_value().eq(Mux(late.waiting, late.group.as_value(), early.group.as_value())),
             head.waiting.eq(late.waiting | early.waiting),
+            head.collectors.eq(Mux(late.waiting, late.collectors, early.collectors)),
             head.slot.eq(Mux(late.waiting, late.slot, early.slot)),
             head.row.eq(Mux(late.waiting, late.row, early.row)),
             late.granted.eq(head.granted & late.waiting),
@@ -236,6 +241,7 @@ class Arbiter(wiring.Component):
             fifo.w_en.eq(request.valid & some),
             head.group.as_value().eq(fifo.r_data),
             head.waiting.eq(fifo.r_rdy),
+            head.collectors.eq(Cat(head.collector == number for number in range(core.collectors))),
         ]
         if self._probe:
             m.d.comb += head.asked.eq(Mux(request.valid, sum(mine), 0))
@@ -313,6 +319,7 @@ class _Head:
 
     def __init__(self, layout: data.StructLayout, bank: str, core: SubCoreConfig, row_width: int) -> None:
         self.group = record(layout, name=f"head_{bank}")
+        self.collectors = Signal(core.collectors, name=f"collector_of_{bank}")
         self.waiting = Signal(name=f"waiting_{bank}")
         self.granted = Signal(name=f"granted_{bank}")
         self.asked = Signal(range(2 * core.collector.slots + 1), name=f"asked_{bank}")
@@ -322,6 +329,10 @@ class _Head:
     @property
     def collector(self) -> Value:
         return self.group.collector
+
+    def of(self, number: int) -> Value:
+        """Whether it is a collector's."""
+        return self.collectors[number]
 
     @property
     def tag(self) -> Value:
