@@ -66,7 +66,11 @@ class HeadedFifo(wiring.Component):
             joins = self._joins(waits, empties)
             write_at(m, rest, free, self.w_data, self.w_may)
             m.d.comb += [waits.eq(oldest != free), following.eq(read_at(m, rest, oldest))]
-            m.d.sync += [free.eq(free + joins), oldest.eq(oldest + (self.r_en & waits))]
+            # What joins and leaves is known late: it chooses, and is no carry.
+            with m.If(joins):
+                m.d.sync += free.eq(free + 1)
+            with m.If(self.r_en & waits):
+                m.d.sync += oldest.eq(oldest + 1)
         with m.If(empties):
             m.d.sync += [head.eq(Mux(waits, following, self.w_data)), full.eq(waits | self.w_en)]
         return m
