@@ -396,7 +396,8 @@ def _best(
     either output; and, where it is missed by little, shorter targets for the smallest of those: the mapper
     does not see what loads the registers. Where all of that misses the clock, logic is mapped the fast way,
     with shorter targets if it misses by little, too. With little effort a unit of several large sub-units is
-    mapped with each sub-unit by itself, and if it misses the clock so and is not huge, as one that has none:
+    mapped with each sub-unit by itself; if it misses the clock so, a huge one that is late by little once more
+    with a shorter target, and one that is not huge as one that has no such sub-units:
     that one is mapped as a whole, the quick way; once more, with the
     logic around memories by itself, if it is not much too late and its slowest path leads through a memory;
     and once more, with a shorter target, if it misses the clock by little then.
@@ -489,7 +490,12 @@ def _quickly(
     try:
         tried = [one(flow.PLAIN, target, flow.QUICK, in_parts=True)]
         if tried[0].in_parts:
-            if not tried[0].late or len(tried[0].net.cells) > _WHOLE:
+            if not tried[0].late:
+                return tried
+            if len(tried[0].net.cells) > _WHOLE:
+                if tried[0].delay <= (1 + _NEAR) * clock:
+                    tell("mapping again, for more speed")
+                    tried.append(one(flow.PLAIN, target - _SHORTER[0] * clock, flow.QUICK, in_parts=True))
                 return tried
             tell("mapping again, all sub-units as one")
             parts, tried = tried, [one(flow.PLAIN, target, flow.QUICK)]
