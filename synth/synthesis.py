@@ -395,12 +395,13 @@ def _best(
     Tried are registers as they are; inverted, if they are many; where the clock is missed, registers read at
     either output; and, where it is missed by little, shorter targets for the smallest of those: the mapper
     does not see what loads the registers. Where all of that misses the clock, logic is mapped the fast way,
-    with shorter targets if it misses by little, too. With little effort a unit of several large sub-units is
-    mapped with each sub-unit by itself; if it misses the clock so, a huge one that is late by little once more
-    with a shorter target, and one that is not huge as one that has no such sub-units:
-    that one is mapped as a whole, the quick way; once more, with the
-    logic around memories by itself, if it is not much too late and its slowest path leads through a memory;
-    and once more, with a shorter target, if it misses the clock by little then.
+    with shorter targets if it misses by little, too.
+
+    With little effort a unit of several large sub-units is mapped with each sub-unit by itself. If it misses
+    the clock so, a huge one that is late by little is mapped so once more, with a shorter target, and one
+    that is not huge is mapped as one that has no sub-units. That one is mapped as a whole, the quick way;
+    once more, with the logic around memories by itself, if it is not much too late and its slowest path leads
+    through a memory; and once more, with a shorter target, if it misses the clock by little then.
     What is late by no more than the order of the cells is worth is mapped with its cells in other orders.
     """
     library = tools.library
