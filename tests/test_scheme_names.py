@@ -25,7 +25,7 @@ OTHERWISE = {
     ("arch/events.py", "plain"): "field of an event: arrays that plain banks would activate",
     ("arch/presets.py", "lrr"): "scheduler that a published machine has, whatever the scheme",
     ("golden/hierarchy/engine.py", "plain"): "field of a transfer: its value is kept as it is",
-    ("golden/hierarchy/ltrf.py", "plain"): "field of a register that sets off: its result is to come",
+    ("golden/hierarchy/wcb.py", "plain"): "field of a register that sets off: its result is to come",
     ("hdl/hierarchy/link.py", "plain"): "field of a transfer: its value is kept as it is",
     ("synth/flow.py", "plain"): "way of reading a netlist: without inverted outputs",
     ("warpbank/studies/gating/compare.py", "renaming"): "key of a result: the run with renaming",
