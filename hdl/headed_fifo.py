@@ -66,7 +66,7 @@ class HeadedFifo(wiring.Component):
             joins = self._joins(waits, empties)
             write_at(m, rest, free, self.w_data, self.w_may)
             m.d.comb += [waits.eq(oldest != free), following.eq(read_at(m, rest, oldest))]
-            # What joins and leaves is known late: it chooses, and is no carry.
+            # Next values of pointers are chosen, not added up: whether a word joins or leaves is known late.
             with m.If(joins):
                 m.d.sync += free.eq(free + 1)
             with m.If(self.r_en & waits):

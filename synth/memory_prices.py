@@ -12,7 +12,7 @@ from typing import Any
 from warpbank.synth import memories, slices, timing
 from warpbank.synth.flow import Tools
 from warpbank.synth.memories import Memory, Tiling
-from warpbank.synth.slices import Slice
+from warpbank.synth.slices import Slice, mapped_slice
 from warpbank.synth.timing import BoxTiming
 
 #: Fan-out of each stage of a tree that brings a signal to all columns, or all rows.
@@ -66,7 +66,9 @@ def _sram(memory: Memory, tools: Tools, folder: Path, clock: float) -> Price:
         only = BoxTiming(access, 0.0, dict.fromkeys(slices.PINS, setup))
         return Price(tiling.area, 0, only, only, tiling)
     columns = (memories.SLICE, 2 * memories.SLICE)
-    small, large = (_map(memories.row_choice(tiling, count), tools, folder, clock) for count in columns)
+    small, large = (
+        mapped_slice(memories.row_choice(tiling, count), tools, folder, clock) for count in columns
+    )
 
     def timed(guard: float) -> BoxTiming:
         tree = _tree(tools, memory.width / columns[1], guard)
@@ -85,7 +87,7 @@ def _tall(memory: Memory, tools: Tools, folder: Path, clock: float) -> Price:
     doubling."""
     rows = (memories.SLICE_ROWS, 2 * memories.SLICE_ROWS)
     small, large = (
-        _map(memories.array(replace(memory, rows=count), memory.width), tools, folder, clock)
+        mapped_slice(memories.array(replace(memory, rows=count), memory.width), tools, folder, clock)
         for count in rows
     )
     few = _few_rows(memory, memory.width, tools, folder, clock)
@@ -113,7 +115,7 @@ def _array(memory: Memory, tools: Tools, folder: Path, clock: float) -> Price:
     """An array of wide words from two slices of its columns: area in a straight line; what all columns have
     in common comes through a tree."""
     columns = memories.slice_widths(memory)
-    small, large = (_map(memories.array(memory, count), tools, folder, clock) for count in columns)
+    small, large = (mapped_slice(memories.array(memory, count), tools, folder, clock) for count in columns)
     few = _few_rows(memory, columns[0], tools, folder, clock)
     own = {"WR_DATA"} | ({"WR_EN"} if memory.group < memory.width else set())
 
@@ -133,7 +135,7 @@ def _few_rows(memory: Memory, columns: int, tools: Tools, folder: Path, clock: f
     puts none between an input and registers."""
     if memory.rows <= _ROWS:
         return None
-    return _map(memories.array(replace(memory, rows=FAN), columns), tools, folder, clock)
+    return mapped_slice(memories.array(replace(memory, rows=FAN), columns), tools, folder, clock)
 
 
 def _written(memory: Memory, few: Slice | None, tools: Tools, guard: float) -> dict[str, float]:
@@ -149,10 +151,6 @@ def _buffers(memory: Memory, tools: Tools) -> float:
     stages = _stages(memory.rows / FAN) if memory.rows > _ROWS else 0
     count = sum(math.ceil(memory.rows / FAN**stage) for stage in range(1, stages + 1))
     return memory.width * memory.writes * count * tools.driver.area
-
-
-def _map(verilog: str, tools: Tools, folder: Path, clock: float) -> Slice:
-    return slices.mapped_slice(verilog, tools, folder, clock)
 
 
 def _line(places: tuple[int, int], values: tuple[float, float], place: int) -> float:

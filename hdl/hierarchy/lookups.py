@@ -125,7 +125,7 @@ class OperandLookups(wiring.Component):
         return m
 
     def _shared(self, newest: Record, oldest: Record) -> Value:
-        """Whether two uops need one table, whose ports the newest has."""
+        """Test of two uops for one warp, whose table's ports the newest has."""
         return newest.warp == oldest.warp
 
     def _look_up(self, m: Module, found: LookUpInterface, uop: Record, sources: Value, goes: Value) -> Value:

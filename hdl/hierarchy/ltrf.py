@@ -169,7 +169,7 @@ class Ltrf(LtrfEvents, Hierarchy):
     # --- Operands.
 
     def _look_up(self, m: Module) -> None:
-        """Operands that are looked up in this cycle are found, and asked for."""
+        """Find the operands that are looked up in this cycle, and ask for them."""
         lookups, arbiter = self._lookups, self._arbiter
         m.d.comb += [lookups.read.valid.eq(self.read.valid), lookups.read.payload.eq(self.read.payload)]
         self._ask(m, arbiter.request, lookups.newest, 0)

@@ -152,7 +152,7 @@ class Arbiter(wiring.Component):
         for number, grant in enumerate(self.grant):
             mask = Signal(banks, name=f"banks_of_{number}")
             free = ~self.ports[number] if self._shared else 1
-            m.d.comb += mask.eq(candidates & Cat(head.of(number) & free for head in heads))
+            m.d.comb += mask.eq(candidates & Cat(head.collectors[number] & free for head in heads))
             choice = first(m, mask, pointer, f"port_{number}")
             m.d.comb += [
                 grant.valid.eq(choice.any),
@@ -315,7 +315,8 @@ class ScalarArbiter(Arbiter):
 
 
 class _Head:
-    """The oldest request of a bank, in signals; `granted` is driven by the arbiter."""
+    """The oldest request of a bank, in signals; `collectors`: whose it is, one-hot; `granted` is driven by the
+    arbiter."""
 
     def __init__(self, layout: data.StructLayout, bank: str, core: SubCoreConfig, row_width: int) -> None:
         self.group = record(layout, name=f"head_{bank}")
@@ -329,10 +330,6 @@ class _Head:
     @property
     def collector(self) -> Value:
         return self.group.collector
-
-    def of(self, number: int) -> Value:
-        """Whether it is a collector's."""
-        return self.collectors[number]
 
     @property
     def tag(self) -> Value:
