@@ -315,8 +315,8 @@ class ScalarArbiter(Arbiter):
 
 
 class _Head:
-    """The oldest request of a bank, in signals; `collectors`: whose it is, one-hot; `granted` is driven by the
-    arbiter."""
+    """The oldest request of a bank, in signals; `collectors`: whose it is, one-hot. `granted` is driven
+    by the arbiter."""
 
     def __init__(self, layout: data.StructLayout, bank: str, core: SubCoreConfig, row_width: int) -> None:
         self.group = record(layout, name=f"head_{bank}")
