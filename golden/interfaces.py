@@ -215,8 +215,8 @@ class Storage(ABC):
         destinations that have nothing to lose in the banks."""
 
     @abstractmethod
-    def issue(self, uop: TraceUop) -> None:
-        """A uop issues."""
+    def issue(self, uop: TraceUop, missing: int) -> None:
+        """A uop issues; `missing`: mask of its destinations that were nowhere, the first one lowest."""
 
     @abstractmethod
     def dispatched(self, uop: TraceUop) -> bool:

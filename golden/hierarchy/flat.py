@@ -56,8 +56,7 @@ class Flat(Hierarchy):
 
     def issue(self, uop: TraceUop) -> None:
         """A uop issues."""
-        self._storage.issue(uop)
-        self._mapping.issue(uop)
+        self._main.issue(uop)
 
     def prefetch(self, uop: TraceUop) -> None:
         """Nothing follows from it."""

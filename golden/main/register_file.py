@@ -102,7 +102,7 @@ class MainRegisterFile:
 
     def issue(self, uop: TraceUop) -> None:
         """A uop issues."""
-        self.storage.issue(uop)
+        self.storage.issue(uop, self.mapping.missing(uop))
         self.mapping.issue(uop)
 
     # --- Writes.

@@ -109,7 +109,7 @@ class Banks(Storage):
         """No lane can be lost."""
         return None
 
-    def issue(self, uop: TraceUop) -> None:
+    def issue(self, uop: TraceUop, missing: int) -> None:
         """Nothing follows from it."""
 
     def dispatched(self, uop: TraceUop) -> bool:

@@ -249,7 +249,7 @@ class Coded(Storage):
         """The move that must issue in the place of a uop that has no hazard."""
         return self.moves.before(uop, missing)
 
-    def issue(self, uop: TraceUop) -> None:
+    def issue(self, uop: TraceUop, missing: int) -> None:
         """A uop issues: what it will write must not have been compressed in this cycle."""
         if self._evicted and self._evicted[0].cycle == self._probe.cycle and uop.collects:
             for one in self._evicted:
@@ -258,8 +258,7 @@ class Coded(Storage):
                     self._due.append(
                         self._put_back(one.bank, one.row, one.warp, one.register, one.value, False)
                     )
-        if uop.seq & MOVE:
-            self.moves.note(uop.warp, uop.destination, False)
+        self.moves.issue(uop, missing)
 
     def dispatched(self, uop: TraceUop) -> bool:
         """A uop goes to its unit. A move's result is its operand. Returns whether one lane executes it."""

@@ -30,6 +30,15 @@ class DecompressMoves:
         else:
             self._compressed[warp] &= ~(1 << register)
 
+    def issue(self, uop: TraceUop, missing: int) -> None:
+        """A uop issues, or a move. What is moved is no longer compressed, nor is what the uop will write first
+        of all: it had no physical register (`missing`), and what is known of it is of a value that was
+        released. A collector may keep the new value, so that no write tells."""
+        if uop.seq & MOVE:
+            missing = 1
+        if missing:
+            self._compressed[uop.warp] &= ~(missing << uop.destination)
+
     def before(self, uop: TraceUop, missing: int = 0) -> TraceUop | None:
         """The move that must issue in the place of a uop that has no hazard: of the first such destination.
         `missing`: mask of its destinations that are nowhere, so that nothing of them can be lost."""

@@ -274,10 +274,9 @@ class ScalarFile(Storage):
         """The move that must issue in the place of a uop that has no hazard."""
         return self.moves.before(uop, missing)
 
-    def issue(self, uop: TraceUop) -> None:
+    def issue(self, uop: TraceUop, missing: int) -> None:
         """A uop issues: an evicted value that it will write is kept as it is. A move leaves all lanes."""
-        if uop.seq & MOVE:
-            self.moves.note(uop.warp, uop.destination, False)
+        self.moves.issue(uop, missing)
         if not uop.part or not uop.collects:
             return
         for stage in self._stages:

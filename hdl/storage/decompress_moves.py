@@ -76,8 +76,9 @@ class DecompressMoves(wiring.Component):
     goes : Out(uop_layout). What issues: the uop, or a move of the first of its destinations that needs one.
     inserts : Out(1). It is a move; the uop stays where it is.
 
-    Latency: none; what was stored in cycle t counts in t. A register that is being moved counts as not
-    compressed.
+    Latency: none; what was stored in cycle t counts in t. From t + 1 on a register counts as not compressed
+    that is moved in t, or that the uop of t writes first of all: what is known of one that was nowhere is of
+    a value that was released, and a collector may keep the new one, so that no write tells.
 
     Raises
     ------
@@ -121,12 +122,15 @@ class DecompressMoves(wiring.Component):
         if not self.stored:
             m.d.comb += goes.eq(uop)
             return m
-        # A move is entered in the table one cycle late, so that its choice and the table's decoders need not
-        # fit into one; until then it stands here.
-        moving = Signal()
-        moved_warp = Signal.like(self.warp, name="moved_warp", reset_less=True)
-        moved = Signal(REGISTER_WIDTH, reset_less=True)
-        rows = self._table(m, moving, moved_warp, moved)
+        # What is no longer compressed is entered in the table one cycle late, so that its choice and the
+        # table's decoders need not fit into one; until then it stands here: a bit and a row for each column.
+        plain = Signal(MAX_DESTINATIONS, name="plain")
+        plain_warp = Signal.like(self.warp, name="plain_warp", reset_less=True)
+        plain_rows = [
+            Signal(REGISTER_WIDTH - LOW, name=f"plain_row_{column}", reset_less=True)
+            for column in range(MAX_DESTINATIONS)
+        ]
+        rows = self._table(m, plain, plain_warp, plain_rows)
         looked = [
             _look(m, row, first, str(w)) for w, (row, first) in enumerate(zip(rows, self.first, strict=True))
         ]
@@ -135,24 +139,32 @@ class DecompressMoves(wiring.Component):
         m.d.comb += known.eq(pick(at, looked))
         places = _places(m, uop.destination, "uop")
         begin = uop.destination[:LOW]
-        writes = [(number < uop.count) & ~self.missing[number] for number in range(MAX_DESTINATIONS)]
+        writes = [number < uop.count for number in range(MAX_DESTINATIONS)]
+        held = Cat(write & ~self.missing[number] for number, write in enumerate(writes))
+        fresh = Cat(write & self.missing[number] for number, write in enumerate(writes))
         for column, place in enumerate(places):
             new = [  # what a collector evicted in the cycle before
                 stored.valid & (stored.warp == self.warp) & (stored.register == place)
                 for stored in self.stored
             ]
             compressed = Cat(hit & stored.compressed for hit, stored in zip(new, self.stored, strict=True))
-            old = known[column] & ~(moving & (moved_warp == self.warp) & (moved == place))
-            written = Array(writes[(column - start) % MAX_DESTINATIONS] for start in range(MAX_DESTINATIONS))
-            needs = self.issues & written[begin] & uop.part & ~uop.fresh & uop.collects
+            late = plain[column] & (plain_warp == self.warp) & (plain_rows[column] == place[LOW:])
+            old = known[column] & ~late
+            needs = self.issues & _turned(held, begin)[column] & uop.part & ~uop.fresh & uop.collects
             m.d.comb += packed[column].eq(needs & (compressed.any() | old & ~Cat(new).any()))
-        register = Signal(REGISTER_WIDTH)
+        register, chosen = Signal(REGISTER_WIDTH), soonest(m, packed, begin, "first").one_hot
         m.d.comb += [
             self.inserts.eq(packed.any()),
-            register.eq(pick(soonest(m, packed, begin, "first").one_hot, places)),
+            register.eq(pick(chosen, places)),
             goes.eq(uop),
         ]
-        m.d.sync += [moving.eq(self.inserts), moved_warp.eq(self.warp), moved.eq(register)]
+        # Without renaming no register is nowhere.
+        begins = Mux(self.issues, _turned(fresh, begin), 0) if self._renames else Const(0, MAX_DESTINATIONS)
+        m.d.sync += [
+            plain.eq(Mux(self.inserts, chosen, begins)),
+            plain_warp.eq(self.warp),
+            *(row.eq(place[LOW:]) for row, place in zip(plain_rows, places, strict=True)),
+        ]
         with m.If(self.inserts):
             m.d.comb += [
                 goes.eq(0),
@@ -171,9 +183,9 @@ class DecompressMoves(wiring.Component):
             emit(m, self.events.move[0], self.inserts, warp=self.warp, seq=goes.seq, register=register)
         return m
 
-    def _table(self, m: Module, moving: Value, moved_warp: Value, moved: Value) -> list[Signal]:
-        """Compressed registers of every warp, a mask each. A register that is stored in the cycle after its
-        move is as it was stored."""
+    def _table(self, m: Module, plain: Value, plain_warp: Value, plain_rows: list[Signal]) -> list[Signal]:
+        """Compressed registers of every warp, a mask each, without the one in a row of each column that is
+        `plain`. A register that is stored in the cycle after its move is as it was stored."""
         warps, banks = self._config.sub_core.warps, len(self.stored)
         shift = 0 if self._renames else banks.bit_length() - 1
         lines = [decode(m, p.warp, p.valid, warps, f"line_{n}") for n, p in enumerate(self.stored)]
@@ -181,8 +193,13 @@ class DecompressMoves(wiring.Component):
             decode(m, p.register >> shift, Const(1), REGISTERS >> shift, f"column_{n}")
             for n, p in enumerate(self.stored)
         ]
-        line = decode(m, moved_warp, moving, warps, "moved_line")
-        column = decode(m, moved, Const(1), REGISTERS, "moved_column")
+        line = decode(m, plain_warp, plain.any(), warps, "plain_line")
+        found = [
+            decode(m, row, bit, REGISTERS >> LOW, f"plain_in_{number}")
+            for number, (row, bit) in enumerate(zip(plain_rows, plain, strict=True))
+        ]
+        column = Signal(REGISTERS, name="plain_column")
+        m.d.comb += column.eq(Cat(found[r % MAX_DESTINATIONS][r >> LOW] for r in range(REGISTERS)))
         rows = []
         for warp in range(warps):
             row = Signal(REGISTERS, name=f"compressed_{warp}", reset_less=True)
@@ -233,6 +250,11 @@ def _look(m: Module, row: Value, first: Value, name: str) -> Value:
         parts = [(bits.word_select(number, len(inner)) & within).any() for number in range(len(outer))]
         found.append((Cat(parts) & above).any())
     return Cat(found)
+
+
+def _turned(mask: Value, begin: Value) -> Value:
+    """Mask of a uop's destinations, the first one lowest, by the lower bits of their numbers (`_places`)."""
+    return Array(mask.rotate_left(start) for start in range(MAX_DESTINATIONS))[begin]
 
 
 def _places(m: Module, first: Value, name: str) -> list[Signal]:

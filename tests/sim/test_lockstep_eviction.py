@@ -1,25 +1,27 @@
-"""Eviction of a register in the cycle in which some of its lanes are written again, through model and RTL."""
+"""Decompress moves of registers that leave their collectors, or are released, through model and RTL."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.eviction_trace import eviction_trace
-from tests.golden.storage.test_decompress_moves import SCHEMES, noted_at_once
+from tests.golden.storage.test_decompress_moves import RELEASED, SCHEMES, noted_at_once
+from tests.released_trace import released_trace
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import Sm
 from warpbank.golden.storage.coded import Coded
 from warpbank.program.random_programs.hinted import SMALL
+from warpbank.program.trace.schema import Trace
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import Outcome, lockstep
 
 TINY = with_overrides(preset("tiny"), SMALL)
 
 
-def compare(scheme: str) -> Outcome:
-    return lockstep(eviction_trace(), TINY, parse_scheme(scheme), PysimEngine())
+def compare(scheme: str, trace: Trace | None = None) -> Outcome:
+    return lockstep(trace or eviction_trace(), TINY, parse_scheme(scheme), PysimEngine())
 
 
 @pytest.mark.quick("bow-wr+gscalar-half")
@@ -29,6 +31,15 @@ def test_both_insert_the_same_moves(scheme: str) -> None:
     assert outcome.divergence is None, outcome.divergence.reason
     assert outcome.result is not None
     assert outcome.result.counters["issue.moves"] == 3
+
+
+@pytest.mark.quick("bow-wb+renaming+gscalar-half")
+@pytest.mark.parametrize("scheme", RELEASED)
+def test_neither_moves_what_was_released(scheme: str) -> None:
+    outcome = compare(scheme, released_trace())
+    assert outcome.divergence is None, outcome.divergence.reason
+    assert outcome.result is not None
+    assert outcome.result.counters["issue.moves"] == 0
 
 
 @pytest.mark.long

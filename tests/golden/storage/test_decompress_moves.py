@@ -5,16 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tests.eviction_trace import Case, eviction_trace
+from tests.released_trace import released_trace
 from warpbank.arch.config import preset
 from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.sm import Sm
 from warpbank.golden.storage.coded import Coded, Stored
+from warpbank.golden.storage.decompress_moves import DecompressMoves
 from warpbank.golden.storage.metadata import Fill
 from warpbank.program.random_programs.hinted import RandomProgram
 from warpbank.studies.combinations import PROGRAMS
 
 SCHEMES = ("bow-wr+gscalar-half", "bow-wb+gscalar", "bow-wb+bdi")
+RELEASED = ("bow-wb+renaming+gscalar-half", "bow-wr+renaming+gscalar", "bow-wb+renaming+bdi")
 #: Per case, whether a move goes before the write of some lanes, and the cycles from the eviction to what
 #: issues: the move or the write. What is evicted counts from the next cycle on.
 EXPECTED = {
@@ -88,3 +91,24 @@ def test_mutant_a_move_that_sees_the_cycle(scheme: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(Coded, "_put_back", noted_at_once)
     wrong = {case for case, outcome in found(scheme).items() if outcome != EXPECTED[case]}
     assert wrong == {Case.BECOMES_COMPRESSED, Case.BECOMES_PLAIN}
+
+
+def moves(scheme: str) -> int:
+    """Moves in the trace of a register that was released."""
+    result = Sm(released_trace(), preset("tiny"), parse_scheme(scheme)).run()
+    assert result.counters["renaming.maps"] == 4
+    return int(result.counters["issue.moves"])
+
+
+@pytest.mark.parametrize("scheme", RELEASED)
+def test_what_is_known_of_a_released_value_ends_with_it(scheme: str) -> None:
+    """The second write finds nothing compressed: the first one is in its collector alone, and what it did not
+    write nobody needs."""
+    assert moves(scheme) == 0
+
+
+@pytest.mark.parametrize("scheme", RELEASED)
+def test_mutant_what_is_known_of_a_released_value_stays(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    issue = DecompressMoves.issue
+    monkeypatch.setattr(DecompressMoves, "issue", lambda self, uop, _: issue(self, uop, 0))
+    assert moves(scheme) == 1

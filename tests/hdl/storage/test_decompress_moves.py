@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from amaranth.hdl import Array, Const
+from amaranth.hdl import Array, Cat, Const, Mux, Signal
 from hypothesis import given, settings
 from hypothesis.strategies import booleans
 
@@ -14,7 +14,7 @@ from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop
 from tests.thinned import examples
 from warpbank.arch.uop import MAX_DESTINATIONS
 from warpbank.golden.storage.decompress_moves import DecompressMoves as Golden
-from warpbank.hdl.storage.decompress_moves import DecompressMoves
+from warpbank.hdl.storage.decompress_moves import LOW, DecompressMoves
 
 REGISTERS = 8
 
@@ -37,7 +37,7 @@ def lockstep(
     rtl = unit(config, core.banks, probe=True, renames=renames)
     model = Golden(core.warps, config.lanes)
     moved = [0, 0]  # uops without and with a move
-    last: tuple[int, int] | None = None  # moved in the cycle before
+    last: tuple[int, int] | None = None  # moved, or written first of all, in the cycle before
 
     async def bench(ctx: Any) -> None:
         nonlocal last
@@ -78,7 +78,11 @@ def lockstep(
             ctx.set(rtl.warp, warp)
             ctx.set(rtl.uop, record)
             ctx.set(rtl.issues, issues)
-            move = model.before(uop) if issues else None
+            missing = rng.getrandbits(count) if renames and rng.random() < 0.5 else 0
+            # Beyond the uop's destinations the mapping may say anything.
+            beyond = rng.getrandbits(MAX_DESTINATIONS) << count & (1 << MAX_DESTINATIONS) - 1
+            ctx.set(rtl.missing, missing | beyond if renames else 0)
+            move = model.before(uop, missing) if issues else None
             assert ctx.get(rtl.inserts) == (move is not None), f"cycle {cycle}"
             goes = uop if move is None else move
             found = {
@@ -107,7 +111,10 @@ def lockstep(
             if move is not None:
                 last = warp, move.destination
                 log.probe.emit("move", warp, move.seq, move.destination)
-                model.note(warp, move.destination, False)
+            elif issues and missing:
+                last = warp, destination + missing.bit_length() - 1
+            if issues:
+                model.issue(goes, missing)
             moved[move is not None] += issues
             assert seen(ctx, rtl.events) == log.take(), f"cycle {cycle}"
             await ctx.tick()
@@ -144,24 +151,34 @@ class IgnoresFresh(DecompressMoves):
 class ForgetsMoves(DecompressMoves):
     """A register that was moved stays compressed in the table."""
 
-    def _table(self, m: Any, moving: Any, moved_warp: Any, moved: Any) -> Any:
-        return super()._table(m, Const(0, 1), moved_warp, moved)
+    def _table(self, m: Any, plain: Any, plain_warp: Any, plain_rows: Any) -> Any:
+        return super()._table(m, Const(0, MAX_DESTINATIONS), plain_warp, plain_rows)
 
 
 class MovesLast(DecompressMoves):
     """What is stored in the cycle after a register's move counts as before the move."""
 
-    def _table(self, m: Any, moving: Any, moved_warp: Any, moved: Any) -> Any:
-        rows = super()._table(m, moving, moved_warp, moved)
-        with m.If(moving):
-            m.d.sync += Array(rows)[moved_warp].bit_select(moved, 1).eq(0)
+    def _table(self, m: Any, plain: Any, plain_warp: Any, plain_rows: Any) -> Any:
+        rows = super()._table(m, plain, plain_warp, plain_rows)
+        for column, row in enumerate(plain_rows):
+            with m.If(plain[column]):
+                m.d.sync += Array(rows)[plain_warp].bit_select(Cat(Const(column, LOW), row), 1).eq(0)
         return rows
 
 
-@pytest.mark.quick("Missing")
-@pytest.mark.parametrize("unit", [Missing, IgnoresFresh, ForgetsMoves, MovesLast])
+class KeepsReleased(DecompressMoves):
+    """What is known of a released value goes on to be known of the register's next one."""
+
+    def _table(self, m: Any, plain: Any, plain_warp: Any, plain_rows: Any) -> Any:
+        moved = Signal()
+        m.d.sync += moved.eq(self.inserts)
+        return super()._table(m, Mux(moved, plain, 0), plain_warp, plain_rows)
+
+
+@pytest.mark.quick("Missing", "KeepsReleased")
+@pytest.mark.parametrize("unit", [Missing, IgnoresFresh, ForgetsMoves, MovesLast, KeepsReleased])
 def test_mutants_are_caught(unit: Any) -> None:
-    assert fails(lambda seed: lockstep("tiny", seed, unit))
+    assert fails(lambda seed: lockstep("tiny", seed, unit, renames=unit is KeepsReleased))
 
 
 def test_needs_a_configuration() -> None:
