@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from warpbank.arch.uop import MOVE
 from warpbank.golden.errors import OperandMismatch
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
@@ -41,6 +42,10 @@ class OperandChecker(Checker):
     register file does later. Compared are the active lanes that the warp has written before: a register that
     was never written has no defined value.
 
+    A decompress move copies all lanes, whether or not anybody needs them. Of a register that was declared
+    dead it is compared on those that have been written since: the others may be gone with a physical register
+    that was released. A uop of the program is compared on them nevertheless, since it reads what it needs.
+
     Parameters
     ----------
     trace : for the names in messages.
@@ -52,12 +57,15 @@ class OperandChecker(Checker):
         self._trace = trace
         self._values: list[list[list[Value | None]]] = [[[None] * 256] * warps for _ in range(sub_cores)]
         self._written: list[list[list[int]]] = [[[0] * 256] * warps for _ in range(sub_cores)]
+        #: Lanes of them that were written before the register was last declared dead, and not since.
+        self._lost: list[list[dict[int, int]]] = [[{} for _ in range(warps)] for _ in range(sub_cores)]
         self._rows = [[0] * warps for _ in range(sub_cores)]
 
     def start(self, sub_core: int, warp: int, row: int) -> None:
         """Forget the values of a slot, in which a warp (row of `trace.warps`) starts."""
         self._values[sub_core][warp] = [None] * 256
         self._written[sub_core][warp] = [0] * 256
+        self._lost[sub_core][warp] = {}
         self._rows[sub_core][warp] = row
 
     def issue(self, uop: TraceUop) -> None:
@@ -65,6 +73,9 @@ class OperandChecker(Checker):
         values = self._values[uop.sub_core][uop.warp]
         written = self._written[uop.sub_core][uop.warp]
         uop.expected = [(values[register], written[register]) for register in uop.sources]
+        lost = self._lost[uop.sub_core][uop.warp]
+        if lost or uop.dead or uop.releases:
+            self._lose(uop, written, lost)
         mask = uop.lane_mask
         register = uop.destination
         for value in uop.values:
@@ -74,6 +85,25 @@ class OperandChecker(Checker):
             values[register] = value
             written[register] |= mask
             register += 1
+
+    def _lose(self, uop: TraceUop, written: list[int], lost: dict[int, int]) -> None:
+        """What a uop declares dead is lost but for the lanes that it writes; a move need not read what is."""
+        if uop.seq & MOVE:
+            register = uop.destination
+            uop.expected = [(uop.expected[0][0], written[register] & ~lost.get(register, 0))]
+            return
+        for slot, register in enumerate(uop.sources):
+            if uop.dead >> slot & 1:
+                lost[register] = written[register]
+        if uop.releases:
+            for register in range(uop.releases.bit_length()):
+                if uop.releases >> register & 1:
+                    lost[register] = written[register]
+        for register in range(uop.destination, uop.destination + uop.count):
+            if register in lost:
+                lost[register] &= ~uop.lane_mask
+                if not lost[register]:
+                    del lost[register]
 
     def dispatch(self, uop: TraceUop) -> None:
         """Compare the operands of a dispatched uop. Raises OperandMismatch."""
