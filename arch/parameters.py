@@ -528,21 +528,41 @@ class SmConfig(_Checked):
         """Return the rows of every bank that one warp of a kernel with `registers` per thread occupies."""
         return -(-self.registers_per_warp(registers) // self.sub_core.banks)
 
-    def launch_shape(self, registers: int, exempt: int = 0) -> tuple[int, int]:
+    def launch_shape(self, registers: int, exempt: int = 0, warps_per_cta: int = 1) -> tuple[int, int]:
         """Return a launch's shape: rows of every bank per warp, and usable warp slots of a sub-core. The
         kernel has `registers` per thread, `exempt` of which are never renamed.
 
         A machine that renames gives no warp rows of its own. It runs as many warps as the renaming table has
-        room for, and leaves the registers of one warp beside the exempt registers of all."""
+        room for, and leaves the registers of a CTA's warps beside the exempt registers of all; where the
+        registers of a CTA do not fit by themselves, those of one warp."""
         core = self.sub_core
         if self.takes_flags:
             renamed = registers - exempt
             if registers > core.warp_registers:
                 return 0, 0
-            room = (core.warp_registers - renamed) // exempt if exempt else core.warps
+            others = renamed * (self._share(warps_per_cta) if self._fits(registers, warps_per_cta) else 1)
+            room = (core.warp_registers - others) // exempt if exempt else core.warps
             return 0, min(core.warps, core.table_entries // renamed if renamed else core.warps, room)
         rows = self.rows_per_warp(registers)
         return rows, min(core.warps, core.rows // rows)
+
+    def launch_reserve(self, registers: int, exempt: int, warps_per_cta: int) -> int:
+        """Return the physical registers of a sub-core that a launch keeps for the CTA that is served first:
+        all that its warps can have there at a time. 0 where there are enough for every warp, or where those
+        of one CTA do not fit."""
+        renamed = registers - exempt
+        _, slots = self.launch_shape(registers, exempt, warps_per_cta)
+        if slots * registers <= self.sub_core.warp_registers or not self._fits(registers, warps_per_cta):
+            return 0
+        return renamed * self._share(warps_per_cta)
+
+    def _share(self, warps_per_cta: int) -> int:
+        """Return the most warps of a CTA that a sub-core has."""
+        return -(-warps_per_cta // self.sub_cores)
+
+    def _fits(self, registers: int, warps_per_cta: int) -> bool:
+        """Whether the physical registers of a sub-core are as many as its warps of a CTA can have."""
+        return self._share(warps_per_cta) * registers <= self.sub_core.warp_registers
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain nested dictionaries, as JSON and TOML take them."""

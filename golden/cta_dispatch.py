@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from warpbank.arch.parameters import SmConfig
+from warpbank.golden.round_robin import first_from
 from warpbank.program.errors import LaunchError
 from warpbank.program.trace.schema import Trace
 
@@ -30,10 +31,17 @@ class CtaDispatch:
     them all. Slot s of a sub-core has the register rows from s x rows per warp on, so that a launch's warps
     never fragment the banks.
 
+    One of the running CTAs has its turn until it ends, then the one in the next slot that has any: all
+    sub-cores serve it first where physical registers are short.
+
     Parameters
     ----------
     config : limits.
     trace : launches and warps.
+
+    Attributes
+    ----------
+    turn : slot of the CTA that has its turn; of the last one that had it, if none runs.
     """
 
     def __init__(self, config: SmConfig, trace: Trace) -> None:
@@ -51,7 +59,9 @@ class CtaDispatch:
         self._free_warps: list[list[int]] = []
         self.rows_per_warp = 0
         self.slots = 0  # warp slots of a sub-core that the launch may use
+        self.kept = 0  # physical registers of a sub-core that it keeps for one CTA
         self.running: dict[int, Cta] = {}
+        self.turn = 0
 
     def next_launch(self) -> bool:
         """Make the next launch current. Returns False if there is none. Raises LaunchError if no CTA of it
@@ -66,7 +76,9 @@ class CtaDispatch:
         self._first_warp = int(launch["first_warp"])
         self._shared_per_cta = int(launch["shared_bytes"])
         registers = int(launch["registers"])
-        self.rows_per_warp, self.slots = self._config.launch_shape(registers, self.exempt.bit_count())
+        shape = registers, self.exempt.bit_count(), self._warps_per_cta
+        self.rows_per_warp, self.slots = self._config.launch_shape(*shape)
+        self.kept = self._config.launch_reserve(*shape) if self._config.takes_flags else 0
         self._check(self._trace.kernels[int(launch["kernel"])], registers)
         self._shared_free = self._config.cta.shared_bytes
         self._begin = 0
@@ -147,6 +159,7 @@ class CtaDispatch:
         warps = [(number, self._free_warps[number].pop(0)) for number in places]
         cta = Cta(self._free_ctas.pop(0), self._shared_per_cta, warps, len(warps))
         self.running[cta.slot] = cta
+        self._take_turns()
         first = self._first_warp + self._next_cta * self._warps_per_cta
         self._next_cta += 1
         return cta, list(range(first, first + self._warps_per_cta))
@@ -154,7 +167,20 @@ class CtaDispatch:
     def end(self, cta: Cta) -> None:
         """Free the slots of `cta`, whose warps have all drained."""
         del self.running[cta.slot]
+        self._take_turns()
         self._shared_free += cta.shared
         self._free_ctas = sorted([*self._free_ctas, cta.slot])
         for number, warp in cta.warps:
             self._free_warps[number] = sorted([*self._free_warps[number], warp])
+
+    def _take_turns(self) -> None:
+        running = sum(1 << slot for slot in self.running)
+        self.turn = first_from(running, self.turn) if running else self.turn
+
+    def served(self) -> list[int]:
+        """Warps of the CTA that has its turn, a mask per sub-core."""
+        masks = [0] * self._config.sub_cores
+        if self.turn in self.running:
+            for number, warp in self.running[self.turn].warps:
+                masks[number] |= 1 << warp
+        return masks

@@ -44,13 +44,19 @@ class Mapping(ABC):
     dropped: list[tuple[int, int]]
 
     @abstractmethod
-    def launch(self, registers: int, exempt: int, slots: int) -> bool:
+    def launch(self, registers: int, exempt: int, slots: int, kept: int) -> bool:
         """A launch begins: registers per thread, mask of those that are not renamed, warp slots that it may
-        use. Returns whether what is still on its way, of warps that have ended, has lost its home."""
+        use, physical registers that are kept for one CTA. Returns whether what is still on its way, of warps
+        that have ended, has lost its home."""
 
     @abstractmethod
     def start(self, warp: int, rows: int) -> None:
         """Start a warp of a launch whose warps have `rows` rows of every bank each."""
+
+    @abstractmethod
+    def serve(self, warps: int) -> bool:
+        """From the next cycle on the CTA of these warps is served first. Returns whether that changes what
+        any warp lacks."""
 
     @abstractmethod
     def end(self, warp: int) -> None:
@@ -262,7 +268,7 @@ class Hierarchy(ABC):
     # --- Warps and uops.
 
     @abstractmethod
-    def launch(self, registers: int, exempt: int, slots: int) -> None:
+    def launch(self, registers: int, exempt: int, slots: int, kept: int) -> None:
         """A launch begins (see `Mapping.launch`)."""
 
     @abstractmethod

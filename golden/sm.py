@@ -162,7 +162,13 @@ class Sm:
             self.checker.start(number, warp, row)
             self.resident[number, warp] = row
             self._wake_core(number, cycle + 1)
+        self._serve(cycle + 1)
         return True
+
+    def _serve(self, cycle: int) -> None:
+        """Tell the sub-cores which CTA has its turn from `cycle` on."""
+        for core, warps in zip(self.cores, self.ctas.served(), strict=True):
+            core.serve(warps, cycle)
 
     def _end_ctas(self) -> bool:
         """Free the CTAs whose last warp drained in this cycle."""
@@ -176,6 +182,8 @@ class Sm:
                 ended = True
                 self.probe.emit("cta_end", cta.slot)
         self._drained.clear()
+        if ended:
+            self._serve(self.cycle + 1)
         return ended
 
     def run(
@@ -264,7 +272,7 @@ class Sm:
         while self.ctas.next_launch():
             if not self.ctas.exhausted:
                 for core in self.cores:
-                    core.launch(cycle, self.ctas.registers, self.ctas.exempt, self.ctas.slots)
+                    core.launch(cycle, self.ctas.registers, self.ctas.exempt, self.ctas.slots, self.ctas.kept)
                 return True
         return False
 

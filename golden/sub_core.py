@@ -114,9 +114,9 @@ class SubCore:
         self._ready_pending = 0  # warps that are ready but not active, where nothing issues
         self._accounted = 0  # first cycle whose scheduler reason is not yet counted
 
-    def launch(self, cycle: int, registers: int, exempt: int, slots: int) -> None:
+    def launch(self, cycle: int, registers: int, exempt: int, slots: int, kept: int) -> None:
         """A launch begins in this cycle (see `Mapping.launch`)."""
-        self.registers.launch(registers, exempt, slots)
+        self.registers.launch(registers, exempt, slots, kept)
         self.collectors.launch()
         if self.registers.busy or self.collectors.busy:
             self.wake_at(cycle)
@@ -133,6 +133,12 @@ class SubCore:
         self._lengths[warp] = stream.length
         self.retired[warp] = 0
         self.probe.emit("warp_start", warp, warp * rows)
+
+    def serve(self, warps: int, cycle: int) -> None:
+        """The CTA of these warps is served first, from `cycle` on."""
+        if self.mapping.serve(warps):
+            self._settled = False
+            self.wake_at(cycle)
 
     def release(self, warp: int) -> None:
         """The barrier at which the warp waits is open."""

@@ -36,8 +36,13 @@ def launch_layout(config: SmConfig) -> data.StructLayout:
     slots : warp slots of a sub-core that this leaves, `SmConfig.launch_shape`.
     registers : if the machine takes release flags: registers per thread.
     exempt : if the machine takes release flags: mask of the registers that are not renamed.
+    kept : if the machine takes release flags: physical registers of a sub-core that are kept for the CTA that
+        has its turn, `SmConfig.launch_reserve`.
     """
-    flags = {"registers": REGISTER_WIDTH + 1, "exempt": 1 << REGISTER_WIDTH} if config.takes_flags else {}
+    flags: dict[str, int] = {}
+    if config.takes_flags:
+        kept = bits(config.sub_core.warp_registers + 1)
+        flags = {"registers": REGISTER_WIDTH + 1, "exempt": 1 << REGISTER_WIDTH, "kept": kept}
     return data.StructLayout(
         {
             "ctas": CTAS_WIDTH,
@@ -93,6 +98,9 @@ class CtaDispatch(wiring.Component):
     one after that of the last warp started; if a warp slot is missing there, with the next beginning that has
     them all. Slot s of a sub-core has the register rows from s x rows per warp on, so that a launch's warps
     never fragment the banks.
+
+    One of the running CTAs has its turn until it ends, then the one in the next slot that has any: all
+    sub-cores serve it first where physical registers are short.
 
     Parameters
     ----------
@@ -213,6 +221,7 @@ class CtaDispatch(wiring.Component):
                     start.registers.eq(launched.registers),
                     start.exempt.eq(launched.exempt),
                     start.slots.eq(launched.slots),
+                    start.kept.eq(launched.kept),
                 ]
         m.d.comb += [
             self.started.valid.eq(starts),
@@ -221,11 +230,11 @@ class CtaDispatch(wiring.Component):
             self.started.warps.eq(per_cta),
         ]
 
-        m.d.sync += [
-            running.eq(after | taken),
-            held.eq((held & ~freed) | taken),
-            active.eq((active & ~ends) | Mux(starts, cta.one_hot, 0)),
-        ]
+        following = Signal(slots, name="following_ctas")
+        m.d.comb += following.eq((active & ~ends) | Mux(starts, cta.one_hot, 0))
+        m.d.sync += [running.eq(after | taken), held.eq((held & ~freed) | taken), active.eq(following)]
+        if config.takes_flags:
+            self._serve(m, following, held, numbers)
         with m.If(starts):
             m.d.sync += [left.eq(left - 1), begin.eq(self._modulo(place.index + more))]
             m.d.sync += [
@@ -257,6 +266,19 @@ class CtaDispatch(wiring.Component):
             for slot in range(slots):
                 emit(m, self.events.cta_end[slot], ends[slot], cta=slot)
         return m
+
+    def _serve(self, m: Module, following: Value, held: Value, numbers: list[Signal]) -> None:
+        """Give the next of the CTAs that run in the next cycle its turn, once the last one has ended."""
+        turn = Signal(bits(len(following)))
+        found = first_from(m, following, turn, "turn")
+        with m.If(found.any):
+            m.d.sync += turn.eq(found.index)
+        served: Value = held
+        for place, plane in enumerate(numbers):
+            served = served & Mux(turn[place], plane, ~plane)
+        warps = self._config.sub_core.warps
+        for core, start in enumerate(self.start):
+            m.d.comb += start.served.eq(served.word_select(core, warps))
 
     def _by_number(self, m: Module, planes: list[Signal], count: int) -> list[Value]:
         """Masks of the warps with number n, for every n below `count`; a tree over the planes."""

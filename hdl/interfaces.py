@@ -151,6 +151,9 @@ class Start(wiring.Signature):
     exempt : Out(256), if the machine takes release flags. Mask of that launch's registers that are not
         renamed.
     slots : Out(bits(warps + 1)), if the machine takes release flags. Warp slots that the launch may use.
+    kept : Out(bits(physical registers + 1)), if the machine takes release flags. Physical registers that the
+        launch keeps for the CTA that has its turn.
+    served : Out(warps), if the machine takes release flags. Warps of that CTA.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -159,6 +162,8 @@ class Start(wiring.Signature):
                 "registers": Out(REGISTER_WIDTH + 1),
                 "exempt": Out(1 << REGISTER_WIDTH),
                 "slots": Out(bits(config.sub_core.warps + 1)),
+                "kept": Out(bits(config.sub_core.warp_registers + 1)),
+                "served": Out(config.sub_core.warps),
             }
             if config.takes_flags
             else {}
@@ -176,6 +181,8 @@ class StartInterface(Interface, Protocol):
     registers: Signal
     exempt: Signal
     slots: Signal
+    kept: Signal
+    served: Signal
 
 
 class Arrival(wiring.Signature):

@@ -36,9 +36,9 @@ class Flat(Hierarchy):
         """Something happens here in the next cycle."""
         return self._main.busy
 
-    def launch(self, registers: int, exempt: int, slots: int) -> None:
+    def launch(self, registers: int, exempt: int, slots: int, kept: int) -> None:
         """A launch begins."""
-        self._mapping.launch(registers, exempt, slots)
+        self._mapping.launch(registers, exempt, slots, kept)
 
     def start(self, warp: int, rows: int) -> None:
         """Start a warp of a launch whose warps have `rows` rows of every bank each."""

@@ -132,10 +132,10 @@ class Ltrf(Hierarchy):
 
     # --- Warps.
 
-    def launch(self, registers: int, exempt: int, slots: int) -> None:
+    def launch(self, registers: int, exempt: int, slots: int, kept: int) -> None:
         """A launch begins. What is still on its way, of warps that have ended, is forgotten if its home is
         somebody else's from now on."""
-        if self._mapping.launch(registers, exempt, slots):
+        if self._mapping.launch(registers, exempt, slots, kept):
             self._engine.forget()
 
     def start(self, warp: int, rows: int) -> None:

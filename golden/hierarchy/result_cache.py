@@ -74,9 +74,9 @@ class ResultCache(Hierarchy):
 
     # --- Warps.
 
-    def launch(self, registers: int, exempt: int, slots: int) -> None:
+    def launch(self, registers: int, exempt: int, slots: int, kept: int) -> None:
         """A launch begins."""
-        self._mapping.launch(registers, exempt, slots)
+        self._mapping.launch(registers, exempt, slots, kept)
         self._forget()
 
     def _forget(self) -> None:

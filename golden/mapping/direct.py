@@ -32,7 +32,7 @@ class Direct(Mapping):
         self.released = []
         self.dropped = []
 
-    def launch(self, registers: int, exempt: int, slots: int) -> bool:
+    def launch(self, registers: int, exempt: int, slots: int, kept: int) -> bool:
         """Begin a launch; what is on its way goes on."""
         return False
 
@@ -40,6 +40,10 @@ class Direct(Mapping):
         """Start a warp of a launch whose warps have `rows` rows of every bank each. They hold for all warp
         slots."""
         self._rows = rows
+
+    def serve(self, warps: int) -> bool:
+        """Nobody lacks anything."""
+        return False
 
     def end(self, warp: int) -> None:
         """Nothing follows from it."""

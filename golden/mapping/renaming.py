@@ -56,17 +56,18 @@ class Renaming(Mapping):
         self.busy = False
         self.lacking = self.choosing = 0
         self._counting = 0  # cycles until the exempt registers of a launch have been counted
+        self._launched = 0, True, 0  # what the reserve is told of it then
         self.blanks = True
         self.released = []
         self.dropped = []
 
-    def launch(self, registers: int, exempt: int, slots: int) -> bool:
+    def launch(self, registers: int, exempt: int, slots: int, kept: int) -> bool:
         """A launch begins after this cycle: registers per thread, the mask of those that are not renamed,
-        warp slots that it may use. All physical registers are free."""
+        warp slots that it may use, registers that are kept for one CTA. All physical registers are free."""
         self.exempt.launch(exempt, slots)
         self._counting = COUNTED
         needs = registers - self.exempt.count
-        self.reserve.launch(needs, slots * needs <= self._registers - self.exempt.reserved)
+        self._launched = needs, slots * needs <= self._registers - self.exempt.reserved, kept
         self.table.launch()
         self.release.launch()
         self.busy = True
@@ -74,6 +75,13 @@ class Renaming(Mapping):
 
     def start(self, warp: int, rows: int) -> None:
         """A new warp: its registers are nowhere yet."""
+
+    def serve(self, warps: int) -> bool:
+        """From the next cycle on the CTA of these warps is served first. Returns whether that is a change."""
+        changed = self.reserve.members != warps
+        self.reserve.members = warps
+        self.busy |= changed
+        return changed
 
     def _place(self, physical: int) -> tuple[int, int]:
         return physical % self._banks, physical // self._banks
@@ -124,7 +132,7 @@ class Renaming(Mapping):
         for warp, entries in enumerate(first):
             if entries and entries[0].count:
                 count = self.missing(entries[0]).bit_count()
-                if count and count + (0 if warp == served else floor) > free:
+                if count and count + (0 if served >> warp & 1 else floor) > free:
                     mask |= 1 << warp
                 if count > ready:
                     choosing |= 1 << warp
@@ -143,7 +151,7 @@ class Renaming(Mapping):
             self.table.enter(warp, register, physical)
             bank, row = self._place(physical)
             self._map.emit(warp, register, bank, row)
-        self.reserve.held[warp] += len(new)
+        self.reserve.take(warp, len(new))
         dead = uop.releases if uop.mask else 0
         for slot, register in enumerate(uop.sources):
             dead |= (uop.dead >> slot & 1) << register
@@ -211,19 +219,27 @@ class Renaming(Mapping):
         for warp, register in self.dropped:
             physical = self.table.drop(warp, register)
             self.availability.give(physical)
-            self.reserve.held[warp] -= 1
+            self.reserve.take(warp, -1)
             bank, row = self._place(physical)
             self.released.append((bank, row))
             self._unmap.emit(warp, register, bank, row)
+        self.reserve.edge()
         self.table.edge()
         if self._counting:
             self._counting -= 1
             if not self._counting:
                 self.availability.launch(self.exempt.reserved)
+                self.reserve.launch(*self._launched)
         else:
             self.availability.edge()
         self.release.edge(self.table.mapped)
-        self.busy = self.names.busy or self.release.busy or self.availability.busy or self._counting > 0
+        self.busy = (
+            self.names.busy
+            or self.release.busy
+            or self.availability.busy
+            or self._counting > 0
+            or self.reserve.busy
+        )
         return named
 
     def contents(self) -> list[Shelf]:

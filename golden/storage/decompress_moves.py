@@ -31,9 +31,9 @@ class DecompressMoves:
             self._compressed[warp] &= ~(1 << register)
 
     def issue(self, uop: TraceUop, missing: int) -> None:
-        """A uop issues, or a move. What is moved is no longer compressed, nor is what the uop will write first
-        of all: it had no physical register (`missing`), and what is known of it is of a value that was
-        released. A collector may keep the new value, so that no write tells."""
+        """A uop issues, or a move. What is moved is no longer compressed, nor is what the uop writes first of
+        all: it had no physical register (`missing`), and what is known of it is of a value that was released.
+        A collector may keep the new value, so that no write tells."""
         if uop.seq & MOVE:
             missing = 1
         if missing:

@@ -1,4 +1,5 @@
-"""The reserve: physical registers that are kept for one warp, so that it can always go on."""
+"""The reserve: physical registers that are kept for those that are served first, so that they can always go
+on."""
 
 from __future__ import annotations
 
@@ -6,11 +7,11 @@ from functools import reduce
 from operator import or_
 from typing import Protocol
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.parameters import SmConfig
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.layouts import REGISTER_WIDTH
 from warpbank.hdl.round_robin import decode, encode
 from warpbank.hdl.typed import Interface
@@ -31,13 +32,22 @@ class ChangeInterface(Interface, Protocol):
 
 
 class DeadlockReserve(wiring.Component):
-    """Deadlock reserve: keeps the last free registers for one warp, where there are fewer than all might
-    need.
+    """Deadlock reserve: keeps the last free registers for the warps of one CTA, where there are fewer than
+    all warps might need.
 
-    One warp is served first: the same until it has issued its last uop or waits at a barrier, then the next
-    one in rotating order that does not. The others leave as many registers free as it can still need. So it
-    never waits for registers, and when it ends there are enough for any other warp. (Warps that wait at a
-    barrier may hold what the others need: then nobody can proceed, and the run stops with an error.)
+    One CTA of the SM is served first, in every sub-core, until it ends (`CtaDispatch`). The other warps leave
+    as many registers free as its warps here can still need. So these never wait for registers, not at a
+    barrier either, where they wait for each other alone; and when the CTA ends, there are enough for the next
+    one. A CTA whose turn has come counts as one that has nothing; the registers that its warps have are
+    counted one warp a cycle, each in a cycle in which it neither gets nor gives any back.
+
+    Where the registers of one CTA do not fit, one warp is served first: the same until it has issued its last
+    uop or waits at a barrier, then the next one in rotating order that does not. The others leave as many
+    registers free as it can still need. So it never waits for registers, and when it ends there are enough
+    for any other warp. (Warps that wait at a barrier may hold what the others need: then nobody can proceed,
+    and the run stops with an error.)
+
+    A counter per warp holds what it can still need where one warp is served first; else what it has, negated.
 
     Parameters
     ----------
@@ -47,19 +57,23 @@ class DeadlockReserve(wiring.Component):
     -------
     launch, needs, everybody : In. A launch begins: a warp can have `needs` renamed registers; there are
         enough for all warps.
+    whole : In. With `launch`: what the warps of a CTA can have together; 0 if they do not fit.
+    members : In(warps). Warps of the CTA that is served first.
     here : In(warps). Warps that have uops to issue and do not wait at a barrier.
     taken, given : In(Change). Registers that a warp gets, or gives back; at most four each.
-    first : Out. The warp that is served first; combinational, as `floor`.
+    served : Out(warps). Warps that are served first; combinational, as `floor`.
     floor : Out. Registers that the others leave free.
     """
 
     launch: Signal
     needs: Signal
     everybody: Signal
+    whole: Signal
+    members: Signal
     here: Signal
     taken: ChangeInterface
     given: ChangeInterface
-    first: Signal
+    served: Signal
     floor: Signal
 
     def __init__(self, config: SmConfig) -> None:
@@ -67,40 +81,28 @@ class DeadlockReserve(wiring.Component):
             raise TypeError(f"Reserve needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         core = config.sub_core
-        width = REGISTER_WIDTH + 1
+        width, whole = REGISTER_WIDTH + 1, bits(core.warp_registers + 1)
         super().__init__(
             {
                 "launch": In(1),
                 "needs": In(width),
                 "everybody": In(1),
+                "whole": In(whole),
+                "members": In(core.warps),
                 "here": In(core.warps),
                 "taken": In(Change(config)),
                 "given": In(Change(config)),
-                "first": Out(core.warp_width),
-                "floor": Out(width),
+                "served": Out(core.warps),
+                "floor": Out(max(width, whole)),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         warps = self._config.sub_core.warps
-        last = Signal.like(self.first)
-        left = [
-            Signal(signed(REGISTER_WIDTH + 2), name=f"left_{warp}") for warp in range(warps)
-        ]  # needs without what is held
-
-        behind, first, has = Signal(warps), Signal(warps), Signal(signed(REGISTER_WIDTH + 2))
-        m.d.comb += [
-            behind.eq(self.here & ((2**warps - 1) << last)),
-            first.eq(Mux(behind.any(), _lowest(behind), Mux(self.here.any(), _lowest(self.here), 1 << last))),
-            self.first.eq(encode(first)),
-            has.eq(reduce(or_, (Mux(one, count, 0) for one, count in zip(first, left, strict=True)))),
-            self.floor.eq(Mux(has < 0, 0, has)),
-        ]
-        m.d.sync += last.eq(self.first)
-
-        takes = decode(m, self.taken.warp, Const(1), warps, "takes")
-        gives = decode(m, self.given.warp, Const(1), warps, "gives")
+        left = [Signal(signed(REGISTER_WIDTH + 2), name=f"left_{warp}") for warp in range(warps)]
+        takes = decode(m, self.taken.warp, self.taken.count != 0, warps, "takes")
+        gives = decode(m, self.given.warp, self.given.count != 0, warps, "gives")
         for warp, count in enumerate(left):
             gets, loses = (Signal.like(self.taken.count, name=f"{name}_{warp}") for name in ("gets", "loses"))
             m.d.comb += [
@@ -108,9 +110,55 @@ class DeadlockReserve(wiring.Component):
                 loses.eq(Mux(gives[warp], self.given.count, 0)),
             ]
             m.d.sync += count.eq(count - gets + loses)
+        whole = Signal.like(self.whole, name="whole_of_cta")  # 0: one warp is served first
         with m.If(self.launch):
-            m.d.sync += [count.eq(Mux(self.everybody, 0, self.needs)) for count in left]
+            alone = ~self.everybody & (self.whole == 0)
+            m.d.sync += [whole.eq(self.whole), *(count.eq(Mux(alone, self.needs, 0)) for count in left)]
+        first, of_warp = self._one_warp(m, left)
+        of_cta = self._one_cta(m, left, takes, gives, whole)
+        by_cta = Signal()
+        m.d.comb += [
+            by_cta.eq(whole != 0),
+            self.served.eq(Mux(by_cta, self.members, first)),
+            self.floor.eq(Mux(by_cta, of_cta, of_warp)),
+        ]
         return m
+
+    def _one_warp(self, m: Module, left: list[Signal]) -> tuple[Signal, Value]:
+        """The warp that is served first, one-hot, and what it can still need."""
+        warps = len(left)
+        last = Signal(self._config.sub_core.warp_width)
+        behind, first, has = Signal(warps), Signal(warps), Signal.like(left[0], name="has")
+        m.d.comb += [
+            behind.eq(self.here & ((2**warps - 1) << last)),
+            first.eq(Mux(behind.any(), _lowest(behind), Mux(self.here.any(), _lowest(self.here), 1 << last))),
+            has.eq(reduce(or_, (Mux(one, count, 0) for one, count in zip(first, left, strict=True)))),
+        ]
+        m.d.sync += last.eq(encode(first))
+        return first, Mux(has < 0, 0, has)
+
+    def _one_cta(self, m: Module, left: list[Signal], takes: Value, gives: Value, whole: Value) -> Value:
+        """What the warps of the CTA that is served first can still need."""
+        counted = Signal(len(left))  # warps whose registers have been counted
+        rest = Signal(signed(len(whole) + 1), name="rest")
+        stale, missing, counts = Signal(), Signal(len(left), name="missing"), Signal(len(left), name="counts")
+        got, gave = Signal.like(self.taken.count, name="got"), Signal.like(self.given.count, name="gave")
+        m.d.comb += [
+            stale.eq((counted & ~self.members).any()),
+            missing.eq(self.members & ~counted),
+            counts.eq(_lowest(missing) & ~(takes | gives)),
+            got.eq(Mux((takes & counted).any(), self.taken.count, 0)),
+            gave.eq(Mux((gives & counted).any(), self.given.count, 0)),
+        ]
+        had = Signal.like(left[0], name="had")
+        m.d.comb += had.eq(reduce(or_, (Mux(one, count, 0) for one, count in zip(counts, left, strict=True))))
+        with m.If(self.launch):
+            m.d.sync += [counted.eq(0), rest.eq(self.whole)]
+        with m.Elif(stale):
+            m.d.sync += [counted.eq(0), rest.eq(whole)]
+        with m.Else():
+            m.d.sync += [counted.eq(counted | counts), rest.eq(rest - got + gave + had)]
+        return Mux(stale, whole, Mux(rest < 0, 0, rest))
 
 
 def _lowest(mask: Value) -> Value:

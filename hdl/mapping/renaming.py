@@ -121,8 +121,13 @@ class Renaming(Mapping):
         """A launch begins; who takes the number of its exempt registers is told when they are counted."""
         core, start, counted = self._config.sub_core, self.start, self.exempt.counted
         registers, wanted = Signal(REGISTER_WIDTH + 1), Signal(REGISTER_WIDTH + 1 + len(start.slots))
+        kept = Signal.like(start.kept, name="kept")
         with m.If(self.launch):
-            m.d.sync += [registers.eq(start.registers), wanted.eq(start.registers * start.slots)]
+            m.d.sync += [
+                registers.eq(start.registers),
+                wanted.eq(start.registers * start.slots),
+                kept.eq(start.kept),
+            ]
         m.d.comb += [
             self.table.launch.eq(self.launch),
             self.release.launch.eq(self.launch),
@@ -134,6 +139,8 @@ class Renaming(Mapping):
             self.reserve.launch.eq(counted),
             self.reserve.needs.eq(registers - self.exempt.count),
             self.reserve.everybody.eq(wanted <= core.warp_registers),
+            self.reserve.whole.eq(kept),
+            self.reserve.members.eq(start.served),
             self.reserve.here.eq(self.here),
         ]
 
@@ -147,7 +154,7 @@ class Renaming(Mapping):
             )
             count = Signal(3, name=f"missing_{warp}")
             m.d.comb += count.eq(sum(missing))
-            floor = Mux(self.reserve.first == warp, 0, self.reserve.floor)
+            floor = Mux(self.reserve.served[warp], 0, self.reserve.floor)
             m.d.comb += short[warp].eq((count != 0) & (count + floor > free))
             m.d.comb += self.choosing[warp].eq(
                 Cat(~ready[number] & (count > number) for number in range(MAX_DESTINATIONS)).any()

@@ -153,11 +153,7 @@ class DecompressMoves(wiring.Component):
             needs = self.issues & _turned(held, begin)[column] & uop.part & ~uop.fresh & uop.collects
             m.d.comb += packed[column].eq(needs & (compressed.any() | old & ~Cat(new).any()))
         register, chosen = Signal(REGISTER_WIDTH), soonest(m, packed, begin, "first").one_hot
-        m.d.comb += [
-            self.inserts.eq(packed.any()),
-            register.eq(pick(chosen, places)),
-            goes.eq(uop),
-        ]
+        m.d.comb += [self.inserts.eq(packed.any()), register.eq(pick(chosen, places)), goes.eq(uop)]
         # Without renaming no register is nowhere.
         begins = Mux(self.issues, _turned(fresh, begin), 0) if self._renames else Const(0, MAX_DESTINATIONS)
         m.d.sync += [

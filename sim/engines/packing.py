@@ -99,8 +99,11 @@ def launches(trace: Trace, config: SmConfig) -> list[int]:
     for launch in trace.launches:
         exempt = trace.exempt[int(launch["kernel"])] if trace.exempt else 0
         registers = int(launch["registers"])
-        rows, slots = config.launch_shape(registers, exempt.bit_count())
-        flags = {"registers": registers, "exempt": exempt} if config.takes_flags else {}
+        shape = registers, exempt.bit_count(), int(launch["warps_per_cta"])
+        rows, slots = config.launch_shape(*shape)
+        flags = {}
+        if config.takes_flags:
+            flags = {"registers": registers, "exempt": exempt, "kept": config.launch_reserve(*shape)}
         names = ("ctas", "warps_per_cta", "shared_bytes")
         packed.append(
             pack(layout, rows=rows, slots=slots, **flags, **{name: int(launch[name]) for name in names})

@@ -116,8 +116,9 @@ def resident(trace: Trace, launch: int, machine: SmConfig) -> int:
     row = trace.launches[launch]
     kernel = int(row["kernel"])
     exempt = trace.exempt[kernel] if trace.exempt else 0
-    _, slots = machine.launch_shape(int(row["registers"]), exempt.bit_count())
-    fits = slots * machine.sub_cores // int(row["warps_per_cta"])
+    warps = int(row["warps_per_cta"])
+    _, slots = machine.launch_shape(int(row["registers"]), exempt.bit_count(), warps)
+    fits = slots * machine.sub_cores // warps
     if row["shared_bytes"]:
         fits = min(fits, machine.cta.shared_bytes // int(row["shared_bytes"]))
     return max(1, min(fits, machine.cta.max_ctas))

@@ -70,14 +70,16 @@ class Streams:
         if self._taken == len(self._launches):
             return None
         launch = self._launches[self._taken]
-        rows = self._config.rows_per_warp(int(launch["registers"]))
-        core = self._config.sub_core
+        shape = int(launch["registers"]), 0, int(launch["warps_per_cta"])
+        rows, slots = self._config.launch_shape(*shape)
+        flags = {"kept": self._config.launch_reserve(*shape)} if self._config.takes_flags else {}
         return {
             "ctas": int(launch["ctas"]),
             "warps_per_cta": int(launch["warps_per_cta"]),
             "shared_bytes": int(launch["shared_bytes"]),
             "rows": rows,
-            "slots": min(core.warps, core.rows // rows),
+            "slots": slots,
+            **flags,
         }
 
     def launched(self) -> None:

@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from amaranth.hdl import Const
 from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,6 +32,7 @@ def machines(draw: st.DrawFn) -> SmConfig:
             f"sub_core.rows={draw(st.sampled_from((8, 20, 64)))}",
             f"cta.max_ctas={draw(st.integers(1, 6))}",
             f"cta.shared_bytes={draw(st.sampled_from((0, 100, 1000)))}",
+            f"sub_core.mapping.release_flags={draw(st.sampled_from(('on', 'off')))}",
         ],
     )
 
@@ -78,6 +80,9 @@ def compare(config: SmConfig, seed: int, dut: Any = None) -> str:
                 ctx.set(dut.launch.payload, offer)
             expected = []
             masks = [0] * config.sub_cores
+            served = [ctx.get(start.served) for start in dut.start] if config.takes_flags else golden.served()
+            if served != golden.served():
+                wrong = f"cycle {cycle}: golden serves {golden.served()} first, RTL {served}"
             begin = golden._begin
             started = golden.start()
             if started is not None:
@@ -148,7 +153,15 @@ def test_random_launches(config: SmConfig, seed: int) -> None:
     assert compare(config, seed) == ""
 
 
+class TurnStays(CtaDispatch):
+    """The CTA in slot 0 always has its turn."""
+
+    def _serve(self, m: Any, following: Any, held: Any, numbers: Any) -> None:
+        super()._serve(m, Const(0, len(following)), held, numbers)
+
+
 MUTANTS = {
+    "the turn never passes on": lambda config: TurnStays(config, probe=True),
     "the last warp is not waited for": lambda config: wrapped(
         CtaDispatch(config, probe=True), drain=lambda value, _: value | (value << 1)
     ),
@@ -168,7 +181,7 @@ def _less(value: Any) -> Any:
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutants_are_noticed(name: str) -> None:
-    config = with_overrides(preset("tiny"), ["sub_cores=2"])
+    config = with_overrides(preset("tiny"), ["sub_cores=2", "sub_core.mapping.release_flags=on"])
     assert any(compare(config, seed, MUTANTS[name](config)) for seed in range(3))
 
 

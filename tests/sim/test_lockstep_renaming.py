@@ -61,3 +61,26 @@ def test_policies_and_schedulers(policy: str, scheduler: str) -> None:
     assert outcome.divergence is None, f"seed 6: {outcome.divergence.reason}"
     assert outcome.result is not None
     assert outcome.result.counters["renaming.unmaps"]
+
+
+@pytest.mark.quick("gto")
+@pytest.mark.parametrize("scheduler", ["gto", "two_level"])
+def test_the_registers_of_a_cta_are_kept(scheduler: str) -> None:
+    """A random program with barriers, four warps of a CTA in two sub-cores, on as many physical registers as
+    two of them may need: without a CTA that is served first it deadlocks."""
+    config = with_overrides(
+        preset("tiny"),
+        [
+            "sub_cores=2",
+            "sub_core.warps=4",
+            "sub_core.banks=1",
+            "sub_core.rows=24",
+            "lanes=2",
+            f"sub_core.front_end.scheduler={scheduler}",
+        ],
+    )
+    trace = with_flags(random_trace(3, ctas=4, warps=4, length=15, barriers=2, launches=2), 3)
+    outcome = lockstep(trace, config, SCHEME, PysimEngine())
+    assert outcome.divergence is None, f"seed 3: {outcome.divergence.reason}"
+    assert outcome.result is not None
+    assert outcome.result.counters["renaming.unmaps"]

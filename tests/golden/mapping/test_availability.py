@@ -36,7 +36,7 @@ def test_fig7() -> None:
     a divergent branch, which writes R0 as well, takes none. The paper's P0 was given back too late to be
     chosen for it; it comes after those that were chosen ahead."""
     mapping = Renaming(with_overrides(preset("tiny"), []).sub_core, Probe(0, None))
-    mapping.launch(8, 0, 8)
+    mapping.launch(8, 0, 8, 0)
     settle(mapping)
     for register in (6, 7, 2, 3, 4, 1):  # R2 is in P2
         mapping.issue(_write(register))

@@ -17,6 +17,7 @@ from warpbank import workloads
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.counters import count
 from warpbank.arch.events import Record
+from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
 from warpbank.golden.mapping import renaming
@@ -111,6 +112,57 @@ def test_without_a_reserve_warps_wait_for_each_other(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(renaming, "DeadlockReserve", KeepsNothing)
     with pytest.raises(ExecutionError, match="no warp can ever proceed"):
         fewest(0, "lrr")
+
+
+def with_barriers(seed: int, scheduler: str, cores: int, scheme: str = "renaming", exempt: int = 0) -> int:
+    """Cycles of a random program of up to twelve registers whose CTAs have two warps in each sub-core and
+    four barriers, on as many physical registers of a sub-core as one CTA may need."""
+    rows = 24 + 8 * exempt.bit_count()
+    config = with_overrides(
+        preset("tiny"), ["sub_core.banks=1", f"sub_core.rows={rows}", f"sub_cores={cores}"]
+    )
+    trace = with_flags(
+        random_trace(seed, ctas=6, warps=2 * cores, length=40, barriers=4, launches=2), seed, exempt=exempt
+    )
+    chosen = replace(parse_scheme(scheme), scheduler=scheduler)
+    assert chosen.machine(config).launch_shape(12, exempt.bit_count(), 2 * cores)[1] > 2
+    return simulate(trace, config, chosen).cycles
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize("scheduler", ["two_level", "gto", "lrr"])
+def test_with_barriers_a_cta_can_always_go_on(scheduler: str, cores: int) -> None:
+    for seed, exempt in ((0, 0), (1, 0b100100), (2, 0)):
+        assert with_barriers(seed, scheduler, cores, exempt=exempt), f"seed {seed}"
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    ["bow-wr+renaming", "malekeh+renaming", "renaming+gscalar", "rfc+renaming", "bow-wb+renaming+bdi"],
+)
+def test_with_barriers_under_other_collectors_and_storages(scheme: str) -> None:
+    assert with_barriers(3, "two_level", 2, scheme)
+
+
+def test_without_registers_for_a_cta_its_warps_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one warp is served first, the others of its CTA may wait for registers, and it for them."""
+    monkeypatch.setattr(SmConfig, "launch_reserve", lambda *_: 0)
+    for seed in range(3):
+        with pytest.raises(ExecutionError, match="no warp can ever proceed"):
+            with_barriers(seed, "gto", 2)
+
+
+class GoesOn(DeadlockReserve):
+    """What one CTA can still need counts as the next one's need."""
+
+    def edge(self) -> None:
+        self._counted = self.members
+
+
+def test_what_a_cta_can_need_is_found_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(renaming, "DeadlockReserve", GoesOn)
+    with pytest.raises(ExecutionError, match="no warp can ever proceed"):
+        with_barriers(0, "gto", 2)
 
 
 def test_registers_that_wait_at_a_barrier() -> None:
@@ -229,7 +281,7 @@ def test_exempt_registers_take_no_room_in_unused_slots() -> None:
     slots = machine.launch_shape(registers, mask.bit_count())[1]
     assert slots == machine.sub_core.table_entries // 24 == 8
     unit = Renaming(machine.sub_core, Probe(0, None))
-    unit.launch(registers, mask, slots)
+    unit.launch(registers, mask, slots, 0)
     for _ in range(renaming.COUNTED):
         unit.edge()
     assert unit.availability.free == machine.sub_core.warp_registers - 8 * 14

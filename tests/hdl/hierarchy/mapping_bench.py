@@ -182,7 +182,7 @@ class Renamed(Direct):
         self.bench.happened["moving at a launch"] += any(block.moving for block in model.blocks.warps)
         for port, value in ((start.registers, REGISTERS), (start.exempt, self.exempt), (start.slots, slots)):
             ctx.set(port, value)
-        model.launch(REGISTERS, self.exempt, slots)
+        model.launch(REGISTERS, self.exempt, slots, 0)
 
     # --- Warps and their uops.
 

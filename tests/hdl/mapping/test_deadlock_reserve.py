@@ -1,4 +1,4 @@
-"""Golden's warp is served first, and golden's registers are kept for it."""
+"""Golden's warps are served first, and golden's registers are kept for them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from amaranth.hdl import Signal
 from hypothesis import given
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
@@ -14,15 +15,14 @@ from warpbank.golden.mapping.deadlock_reserve import DeadlockReserve as Golden
 from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
 
 
-def lockstep(machine: str, seed: int, unit: Any = DeadlockReserve, cycles: int = 120) -> None:
+def lockstep(machine: str, seed: int, unit: Any = DeadlockReserve, cycles: int = 150) -> None:
     rng = random.Random(seed)
     config = MACHINES[machine]
-    warps = config.sub_core.warps
+    warps, registers = config.sub_core.warps, config.sub_core.warp_registers
     rtl, model = unit(config), Golden(warps)
-    kept = 0
+    kept = {"warp": 0, "cta": 0, "stale": 0}
 
     async def bench(ctx: Any) -> None:
-        nonlocal kept
         here = 0
         for cycle in range(cycles):
             launch, needs, everybody = (
@@ -30,30 +30,38 @@ def lockstep(machine: str, seed: int, unit: Any = DeadlockReserve, cycles: int =
                 rng.randrange(256),
                 rng.random() < 0.2,
             )
+            whole = 0 if everybody or rng.random() < 0.4 else rng.randrange(1, registers + 1)
             if rng.random() < 0.4:
                 here = rng.getrandbits(warps)
+            if rng.random() < 0.1:
+                model.members = rng.getrandbits(warps) & rng.getrandbits(warps)
             for name, value in (
                 ("launch", launch),
                 ("needs", needs),
                 ("everybody", everybody),
+                ("whole", whole),
+                ("members", model.members),
                 ("here", here),
             ):
                 ctx.set(getattr(rtl, name), value)
-            assert (ctx.get(rtl.first), ctx.get(rtl.floor)) == model.look(here)
-            kept += model.look(here)[1] > 0
+            assert (ctx.get(rtl.served), ctx.get(rtl.floor)) == model.look(here), f"cycle {cycle}"
+            kind = "warp" if not model.by_cta else "stale" if model.stale else "cta"
+            kept[kind] += model.look(here)[1] > 0
             model.first = model.served(here)
             for port, sign in ((rtl.taken, 1), (rtl.given, -1)):
                 warp = rng.randrange(warps)
-                count = min(rng.randrange(5), 250 - model.held[warp] if sign > 0 else model.held[warp])
+                most = min(250 - model.held[warp], registers - sum(model.held))
+                count = min(rng.choice((0, 0, 1, 2, 3, 4)), most if sign > 0 else model.held[warp])
                 ctx.set(port.warp, warp)
                 ctx.set(port.count, count)
-                model.held[warp] += sign * count
+                model.take(warp, sign * count)
+            model.edge()
             if launch:
-                model.launch(needs, everybody)
+                model.launch(needs, everybody, whole)
             await ctx.tick()
 
     simulate(rtl, bench)
-    assert kept
+    assert kept["warp"] + kept["cta"], f"seed {seed}: {kept}"
 
 
 @FEW
@@ -67,6 +75,31 @@ def test_warps_at_a_barrier_must_count() -> None:
         return wrapped(DeadlockReserve(config), here=lambda value, _: value & 0)
 
     assert fails(lambda seed: lockstep("tiny", seed, blind))
+
+
+class NoticesNothing(DeadlockReserve):
+    """What a warp gets or gives back once it has been counted is not noticed."""
+
+    def _one_cta(self, m: Any, left: Any, takes: Any, gives: Any, whole: Any) -> Any:
+        return super()._one_cta(m, left, takes & 0, gives & 0, whole)
+
+
+class NeverStale(DeadlockReserve):
+    """What the last CTA had counts as the next one's."""
+
+    def elaborate(self, platform: object) -> Any:
+        had, self.members = self.members, Signal.like(self.members)
+        m = super().elaborate(platform)
+        seen = Signal.like(had)
+        m.d.sync += seen.eq(seen | had)
+        m.d.comb += self.members.eq(seen | had)
+        self.members = had
+        return m
+
+
+@pytest.mark.parametrize("unit", [NoticesNothing, NeverStale])
+def test_mutants_are_caught(unit: Any) -> None:
+    assert fails(lambda seed: lockstep("tiny", seed, unit))
 
 
 def test_the_configuration_must_be_one() -> None:

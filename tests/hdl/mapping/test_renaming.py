@@ -158,10 +158,12 @@ def lockstep(
         ctx.set(rtl.start.registers, top)
         ctx.set(rtl.start.exempt, exempt)
         ctx.set(rtl.start.slots, slots)
+        kept = rng.randrange(core.warp_registers - exempt.bit_count() * slots) if rng.random() < 0.5 else 0
+        ctx.set(rtl.start.kept, kept)
         await ctx.tick()
-        model.launch(top, exempt, slots)
+        model.launch(top, exempt, slots, kept)
         ctx.set(rtl.launch, 0)
-        for field in (rtl.start.registers, rtl.start.exempt, rtl.start.slots):
+        for field in (rtl.start.registers, rtl.start.exempt, rtl.start.slots, rtl.start.kept):
             ctx.set(field, 0)
         for _ in range(COUNTED):
             await ctx.tick()
@@ -177,6 +179,9 @@ def lockstep(
             if rng.random() < 0.2:
                 here = rng.getrandbits(slots)
             ctx.set(rtl.here, here)
+            if rng.random() < 0.1:
+                model.serve(rng.getrandbits(slots))
+            ctx.set(rtl.start.served, model.reserve.members)
             short, choosing = model.short([[first] if first else [] for first in front.first], here)
             model.settle(here)
             assert (ctx.get(rtl.lacking), ctx.get(rtl.choosing)) == (short, choosing), f"cycle {cycle}"

@@ -232,11 +232,10 @@ class Gating:
         that it may use."""
         assert self._trace is not None
         found = []
-        for kernel, registers in zip(
-            self._launches["kernel"].tolist(), self._launches["registers"].tolist(), strict=True
-        ):
+        columns = (self._launches[name].tolist() for name in ("kernel", "registers", "warps_per_cta"))
+        for kernel, registers, warps in zip(*columns, strict=True):
             exempt = self._trace.exempt[kernel].bit_count()
-            found.append(exempt * self._config.launch_shape(registers, exempt)[1])
+            found.append(exempt * self._config.launch_shape(registers, exempt, warps)[1])
         return np.array(found)
 
     def _first(self, rows: np.ndarray, spans: tuple[np.ndarray, ...], who: np.ndarray) -> list[list[int]]:
