@@ -101,6 +101,7 @@ class DeadlockReserve(wiring.Component):
         m = Module()
         warps = self._config.sub_core.warps
         left = [Signal(signed(REGISTER_WIDTH + 2), name=f"left_{warp}") for warp in range(warps)]
+        self._left = left
         takes = decode(m, self.taken.warp, self.taken.count != 0, warps, "takes")
         gives = decode(m, self.given.warp, self.given.count != 0, warps, "gives")
         for warp, count in enumerate(left):
@@ -111,6 +112,7 @@ class DeadlockReserve(wiring.Component):
             ]
             m.d.sync += count.eq(count - gets + loses)
         whole = Signal.like(self.whole, name="whole_of_cta")  # 0: one warp is served first
+        self._whole = whole
         with m.If(self.launch):
             alone = ~self.everybody & (self.whole == 0)
             m.d.sync += [whole.eq(self.whole), *(count.eq(Mux(alone, self.needs, 0)) for count in left)]
@@ -140,7 +142,8 @@ class DeadlockReserve(wiring.Component):
     def _one_cta(self, m: Module, left: list[Signal], takes: Value, gives: Value, whole: Value) -> Value:
         """What the warps of the CTA that is served first can still need."""
         counted = Signal(len(left))  # warps whose registers have been counted
-        rest = Signal(signed(len(whole) + 1), name="rest")
+        rest = Signal(signed(len(whole) + 1), name="rest")  # of its need, beside theirs
+        self._counted, self._rest = counted, rest
         stale, missing, counts = Signal(), Signal(len(left), name="missing"), Signal(len(left), name="counts")
         got, gave = Signal.like(self.taken.count, name="got"), Signal.like(self.given.count, name="gave")
         m.d.comb += [

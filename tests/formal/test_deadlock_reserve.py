@@ -1,0 +1,182 @@
+"""Proof that the warps of the CTA that is served first never lack physical registers, whoever takes and gives
+back what and whenever CTAs start and end, by induction over one cycle, so for every cycle that can be reached.
+
+What is free, with what those give back that have ended, is at least what the warps of that CTA can still
+need. So once the registers of warps that have ended are back, each of its warps finds as many as it can have.
+
+The environment: two CTAs of two warps each, of one to eight registers a warp, on sixteen physical registers.
+A CTA starts in slots whose last registers may still be on their way back, and takes none before they are. A
+warp that is not served first takes registers only where as many stay free as the unit says.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Assert, Assume, Cat, Elaboratable, Fragment, Module, Mux, Signal, Value
+
+from tests.formal.prove import Refuted, assume_no_reset, prove, unreached
+from warpbank.arch.config import preset, with_overrides
+from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
+
+CTAS, SHARE, REGISTERS = 2, 2, 16
+WARPS = CTAS * SHARE
+
+
+class Harness(Elaboratable):
+    """The environment, the claims and, if `inductive`, the invariant."""
+
+    def __init__(self, unit: Any = DeadlockReserve, inductive: bool = True) -> None:
+        overrides = [f"sub_core.warps={WARPS}", "sub_core.banks=1", f"sub_core.rows={REGISTERS}", "lanes=1"]
+        self.unit, self.inductive = unit(with_overrides(preset("tiny"), overrides)), inductive
+        self.needs = Signal(4)
+        self.starts, self.ends = Signal(CTAS), Signal(CTAS)
+        self.running, self.leaves, self.turn = Signal(CTAS), Signal(CTAS), Signal()
+        self.held = [Signal(4, name=f"held_by_{warp}") for warp in range(WARPS)]
+        unit = self.unit
+        self.free = [self.needs, self.starts, self.ends, unit.here]
+        self.free += [unit.taken.warp, unit.taken.count, unit.given.warp, unit.given.count]
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.unit = Fragment.get(self.unit, platform)  # here, so that its inner signals exist
+        assume_no_reset(m)
+        unit, needs, held = self.unit, self.needs, self.held
+        launched, before, whole = Signal(), Signal.like(needs), Signal(5)
+        m.d.sync += [launched.eq(1), before.eq(needs)]
+        m.d.comb += [
+            Assume((needs > 0) & (needs * SHARE * CTAS <= 2 * REGISTERS)),
+            Assume(~launched | (needs == before)),
+            whole.eq(needs * SHARE),
+            unit.launch.eq(~launched),
+            unit.needs.eq(needs),
+            unit.whole.eq(whole),
+            unit.everybody.eq(0),
+        ]
+        running = self._ctas(m, launched)
+        m.d.comb += unit.members.eq(
+            Cat(running[warp // SHARE] & (self.turn == warp // SHARE) for warp in range(WARPS))
+        )
+        vacant = Signal(6)
+        m.d.comb += vacant.eq(REGISTERS - sum(held))
+        self._registers(m, launched, vacant)
+
+        mine, leaving = Signal(6), Signal(6)
+        m.d.comb += [
+            mine.eq(sum(Mux(unit.members[warp], held[warp], 0) for warp in range(WARPS))),
+            leaving.eq(
+                sum(
+                    Mux(self.leaves[warp // SHARE] & ~unit.members[warp], held[warp], 0)
+                    for warp in range(WARPS)
+                )
+            ),
+            # The claims.
+            Assert(~launched | (vacant + leaving + mine >= whole)),
+            *(
+                Assert(~unit.members[warp] | self.leaves.any() | (vacant >= needs - held[warp]))
+                for warp in range(WARPS)
+            ),
+        ]
+        if self.inductive:
+            counted = sum(Mux(unit._counted[warp], held[warp], 0) for warp in range(WARPS))
+            m.d.comb += [
+                Assert(~launched | (unit._rest == whole - counted)),
+                Assert(sum(held) <= REGISTERS),
+                Assert(~launched | (unit._whole == whole)),
+                Assert(~launched | (needs == before)),
+                *(
+                    Assert((left == -count) & (count <= 8))
+                    for left, count in zip(unit._left, held, strict=True)
+                ),
+                *(Assert(launched | ~count.any()) for count in held),
+                Assert(launched | ~(self.running | self.leaves).any()),
+            ]
+            for cta in range(CTAS):
+                warps = Cat(held[SHARE * cta : SHARE * (cta + 1)])
+                m.d.comb += Assert(self.running[cta] | self.leaves[cta] | ~warps.any())
+                m.d.comb += Assert(~self.running.any() | self.running.bit_select(self.turn, 1))
+        return m
+
+    def _ctas(self, m: Module, launched: Value) -> Signal:
+        """CTAs start and end; one that has ended leaves its registers behind. The turn passes on."""
+        running = Signal(CTAS, name="running_then")
+        m.d.comb += [
+            Assume(launched | ~self.starts.any()),
+            Assume(~(self.starts & self.running).any()),
+            Assume(~(self.ends & ~self.running).any()),
+            running.eq(self.running & ~self.ends | self.starts),
+        ]
+        m.d.sync += self.running.eq(running)
+        with m.If(running.any() & ~running.bit_select(self.turn, 1)):
+            m.d.sync += self.turn.eq(~self.turn)
+        for cta in range(CTAS):
+            left = Cat(self.held[SHARE * cta : SHARE * (cta + 1)]).any()
+            m.d.sync += self.leaves[cta].eq((self.leaves[cta] | self.ends[cta]) & left)
+        return self.running
+
+    def _registers(self, m: Module, launched: Value, vacant: Value) -> None:
+        """Warps take registers as the unit lets them, and give back what they have."""
+        unit = self.unit
+        m.d.comb += [Assume(unit.taken.count <= 4), Assume(unit.given.count <= 4)]
+        for warp, held in enumerate(self.held):
+            cta = warp // SHARE
+            takes, gives = Signal(3, name=f"takes_{warp}"), Signal(3, name=f"gives_{warp}")
+            m.d.comb += [
+                takes.eq(Mux(unit.taken.warp == warp, unit.taken.count, 0)),
+                gives.eq(Mux(unit.given.warp == warp, unit.given.count, 0)),
+                Assume((takes == 0) | launched & self.running[cta] & ~self.leaves[cta] & ~self.ends[cta]),
+                Assume(held + takes <= self.needs),
+                Assume((takes == 0) | (takes + Mux(unit.served[warp], 0, unit.floor) <= vacant)),
+                Assume(gives <= held),
+            ]
+            m.d.sync += held.eq(held + takes - gives)
+
+
+def test_the_cta_that_is_served_first_lacks_nothing(tmp_path: Path) -> None:
+    harness = Harness()
+    prove(harness, harness.free, 6, tmp_path, inductive=True)
+
+
+def test_the_states_that_matter_are_reached(tmp_path: Path) -> None:
+    """Another CTA's registers are counted, some are still on their way back, and the others have to wait."""
+
+    def states(harness: Harness) -> dict[str, Value]:
+        unit = harness.unit
+        others = Cat(count.any() & ~unit.members[warp] for warp, count in enumerate(harness.held))
+        return {
+            "stale": (unit._counted & ~unit.members).any(),
+            "counts_others": harness.turn & (unit._rest < unit._whole),
+            "leaves": harness.turn & harness.leaves[0] & harness.running[1],
+            "keeps": (unit.floor > 0) & others.any() & unit.members.any(),
+        }
+
+    assert unreached(Harness(inductive=False), states, 9, tmp_path) == []
+
+
+class ForgetsNobody(DeadlockReserve):
+    """Who has been served first once is counted for ever."""
+
+    def _one_cta(self, m: Module, left: Any, takes: Any, gives: Any, whole: Any) -> Any:
+        members, self.members = self.members, Signal.like(self.members)
+        seen = Signal.like(members)
+        m.d.sync += seen.eq(self.members)
+        m.d.comb += self.members.eq(seen | members)
+        found = super()._one_cta(m, left, takes, gives, whole)
+        self.members = members
+        return found
+
+
+class NoticesNoReturn(DeadlockReserve):
+    """What a warp gives back counts as had, once it has been counted."""
+
+    def _one_cta(self, m: Module, left: Any, takes: Any, gives: Any, whole: Any) -> Any:
+        return super()._one_cta(m, left, takes, gives & 0, whole)
+
+
+@pytest.mark.parametrize(("unit", "depth"), [(ForgetsNobody, 7), (NoticesNoReturn, 6)])
+def test_mutants_are_refuted(unit: Any, depth: int, tmp_path: Path) -> None:
+    harness = Harness(unit, inductive=False)
+    with pytest.raises(Refuted):
+        prove(harness, harness.free, depth, tmp_path, last_only=True)
