@@ -1,5 +1,6 @@
-"""Proof that the warps of the CTA that is served first never lack physical registers, whoever takes and gives
-back what and whenever CTAs start and end, by induction over one cycle, so for every cycle that can be reached.
+"""Proof that the warps of the CTA that is served first never lack physical registers, whoever takes and
+gives back what and whenever CTAs start and end, by induction over one cycle, so for every cycle that can be
+reached.
 
 What is free, with what those give back that have ended, is at least what the warps of that CTA can still
 need. So once the registers of warps that have ended are back, each of its warps finds as many as it can have.
