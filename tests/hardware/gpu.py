@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.hardware.compare import pin_rounding
+from tests.hardware.compare import lower_version, newest_ptx, pin_rounding
 from warpbank.program.launch import Job, Pointer
 
 
@@ -87,10 +87,11 @@ class Gpu:
                 "a job with textures is not run on a GPU here: they are bound in the emulator alone"
             )
         driver = self.driver
+        ptx = lower_version(pin_rounding(job.ptx), newest_ptx(self.driver_version))
         levels = [] if optimised else [(driver.CUjit_option.CU_JIT_OPTIMIZATION_LEVEL, 0)]
         module = self._do(
             driver.cuModuleLoadDataEx,
-            pin_rounding(job.ptx).encode() + b"\0",
+            ptx.encode() + b"\0",
             len(levels),
             [option for option, _ in levels],
             [value for _, value in levels],

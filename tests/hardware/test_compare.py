@@ -8,11 +8,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.hardware.compare import BOUNDS, canonical, difference, digest, identity, pin_rounding
+from tests.hardware.compare import (
+    BOUNDS,
+    COMPILERS_BOUNDS,
+    canonical,
+    difference,
+    digest,
+    identity,
+    lower_version,
+    newest_ptx,
+    pin_rounding,
+)
+from tests.program.compilers.jobs import NAMES
+from tests.program.compilers.jobs import job as compilers_job
 from warpbank import workloads
 from warpbank.program.ptx.parser import parse
 
-APPROXIMATE = re.compile(r"^\s*(?:@\S+\s+)?(?:\w+\.approx[\w.]*|mma\.[\w.]+|tanh[\w.]*)\s", re.MULTILINE)
+APPROXIMATE = re.compile(
+    r"^\s*(?:@\S+\s+)?(?:\w+\.(?:approx|full)[\w.]*|mma\.[\w.]+|tanh[\w.]*)\s", re.MULTILINE
+)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +77,28 @@ def test_bounds_are_for_approximate_kernels_and_for_buffers_that_exist(name: str
         assert job.buffers[buffer].dtype.kind == "f"
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_bounds_of_other_compilers_ptx(name: str) -> None:
+    job = compilers_job(name, 5)
+    assert bool(APPROXIMATE.search(job.ptx)) == (name in COMPILERS_BOUNDS)
+    for buffer in COMPILERS_BOUNDS.get(name, {}):
+        assert job.buffers[buffer].dtype.kind == "f"
+
+
 def test_bounds_name_no_other_kernel() -> None:
     assert set(BOUNDS) <= set(workloads.names(workloads.ALL))
+    assert set(COMPILERS_BOUNDS) <= set(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("driver", "newest"),
+    [("11.8", (7, 8)), ("12.4", (8, 4)), ("12.6", (8, 5)), ("12.9", (8, 8)), ("13.0", (9, 0))],
+)
+def test_the_version_is_lowered_to_what_the_driver_knows(driver: str, newest: tuple[int, int]) -> None:
+    assert newest_ptx(driver) == newest
+    ptx = "//\n.version {}\n.target sm_75\n// .version 9.9\n"
+    assert lower_version(ptx.format("9.5"), newest) == ptx.format(f"{newest[0]}.{newest[1]}")
+    assert lower_version(ptx.format("6.3"), newest) == ptx.format("6.3")
 
 
 def test_exact_buffers() -> None:

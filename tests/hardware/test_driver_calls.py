@@ -49,6 +49,7 @@ class StandIn(ModuleType):
         self.memory: dict[int, Any] = {}
         self.log: list[Any] = []
         self.levels: list[int] = []
+        self.images: list[bytes] = []
         self.symbol = np.zeros(4, np.uint8)
         ok = Status.CUDA_SUCCESS
         self.cuInit = lambda flags: (ok,)
@@ -74,6 +75,7 @@ class StandIn(ModuleType):
         assert image.endswith(b"\0")
         assert count == len(options) == len(values)
         self.levels = values
+        self.images.append(image)
         return Status.CUDA_SUCCESS, image
 
     def cuModuleUnload(self, module: bytes) -> tuple[Any, ...]:
@@ -155,6 +157,16 @@ def test_a_job_goes_through_the_driver_and_comes_back(monkeypatch: pytest.Monkey
         "unload",
     ]
     assert not driver.memory
+
+
+def test_ptx_of_a_later_version_is_lowered(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = install(monkeypatch, StandIn())
+    given = job()
+    given.ptx = PTX.replace("7.0", "9.5")
+    with Gpu() as gpu:
+        gpu.run(job())
+        gpu.run(given)
+    assert [image.partition(b"\n")[0] for image in driver.images] == [b".version 7.0", b".version 8.4"]
 
 
 def test_a_refusal_is_told_in_the_drivers_words_and_frees_memory(monkeypatch: pytest.MonkeyPatch) -> None:
