@@ -1,11 +1,14 @@
-"""A trace in which a compressed register is released, and written on some lanes twice before anything of it
-reaches a bank.
+"""Traces of registers that are released and written again on some lanes, for machines of four.
 
-One warp under BOW with write-back and a window of three uops. A register gets a value that every storage
-compresses; it leaves its collector, comes back for its last read, and is released. The write behind it waits
-for what was read; it is on half of the lanes, and the compiler says that no lane needs what was there before.
-It gives the register another physical one, and joins what the collector has. The next write is on the other
-half.
+`released_trace`: before anything of the register reaches a bank it is written twice. One warp under BOW with
+write-back and a window of three uops. A register gets a value that every storage compresses; it leaves its
+collector, comes back for its last read, and is released. The write behind it waits for what was read; it is
+on half of the lanes, and the compiler says that no lane needs what was there before. It gives the register
+another physical one, and joins what the collector has. The next write is on the other half.
+
+`lost_trace`: the register is in its bank again when a uop reads it, so that a collector has it whole, with
+the lanes that nobody has written since its release. A write of the other lanes makes it dirty, and it leaves
+for its bank, where it is compressed with those lanes as they are.
 """
 
 from __future__ import annotations
@@ -35,6 +38,26 @@ def released_trace() -> Trace:
     hints = Hints.none(len(trace.code))
     places = trace.dynamic["pc"][len(AWAY) + 1 :]
     hints.dead[places[0]] = hints.fresh[places[1]] = 1
+    return replace(trace, values=_values(trace, 7, 0, 5, 6, 1), hints=hints)
+
+
+def lost_trace() -> Trace:
+    """The second trace."""
+    ops = [
+        *(alu(REGISTER), *AWAY, alu(2, REGISTER), *AWAY * 5),
+        *(alu(REGISTER, mask=LOW), *AWAY, alu(3, REGISTER, mask=LOW)),
+        *(alu(REGISTER, mask=LOW), alu(3, REGISTER, mask=LOW), *AWAY),
+        *(alu(REGISTER, mask=1), alu(4, REGISTER, mask=LOW)),
+    ]
+    trace = TraceBuilder().launch([ops]).build()
+    hints = Hints.none(len(trace.code))
+    places = trace.dynamic["pc"]
+    hints.dead[places[len(AWAY) + 1]] = hints.fresh[places[6 * len(AWAY) + 2]] = 1
+    return replace(trace, values=_values(trace, 7, 0, 5, 1, 6, 1, 8, 1), hints=hints)
+
+
+def _values(trace: Trace, *numbers: int) -> np.ndarray:
+    """A number for all lanes of each result."""
     values = trace.values.copy()
-    values[:, : HIGH.bit_length()] = np.array([7, 0, 5, 6, 1])[:, None]
-    return replace(trace, values=values, hints=hints)
+    values[:, : HIGH.bit_length()] = np.array(numbers)[:, None]
+    return values

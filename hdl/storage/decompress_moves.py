@@ -124,13 +124,13 @@ class DecompressMoves(wiring.Component):
             return m
         # What is no longer compressed is entered in the table one cycle late, so that its choice and the
         # table's decoders need not fit into one; until then it stands here: a bit and a row for each column.
-        plain = Signal(MAX_DESTINATIONS, name="plain")
-        plain_warp = Signal.like(self.warp, name="plain_warp", reset_less=True)
-        plain_rows = [
-            Signal(REGISTER_WIDTH - LOW, name=f"plain_row_{column}", reset_less=True)
+        cleared = Signal(MAX_DESTINATIONS, name="cleared")
+        cleared_warp = Signal.like(self.warp, name="cleared_warp", reset_less=True)
+        cleared_rows = [
+            Signal(REGISTER_WIDTH - LOW, name=f"cleared_row_{column}", reset_less=True)
             for column in range(MAX_DESTINATIONS)
         ]
-        rows = self._table(m, plain, plain_warp, plain_rows)
+        rows = self._table(m, cleared, cleared_warp, cleared_rows)
         looked = [
             _look(m, row, first, str(w)) for w, (row, first) in enumerate(zip(rows, self.first, strict=True))
         ]
@@ -148,7 +148,7 @@ class DecompressMoves(wiring.Component):
                 for stored in self.stored
             ]
             compressed = Cat(hit & stored.compressed for hit, stored in zip(new, self.stored, strict=True))
-            late = plain[column] & (plain_warp == self.warp) & (plain_rows[column] == place[LOW:])
+            late = cleared[column] & (cleared_warp == self.warp) & (cleared_rows[column] == place[LOW:])
             old = known[column] & ~late
             needs = self.issues & _turned(held, begin)[column] & uop.part & ~uop.fresh & uop.collects
             m.d.comb += packed[column].eq(needs & (compressed.any() | old & ~Cat(new).any()))
@@ -157,9 +157,9 @@ class DecompressMoves(wiring.Component):
         # Without renaming no register is nowhere.
         begins = Mux(self.issues, _turned(fresh, begin), 0) if self._renames else Const(0, MAX_DESTINATIONS)
         m.d.sync += [
-            plain.eq(Mux(self.inserts, chosen, begins)),
-            plain_warp.eq(self.warp),
-            *(row.eq(place[LOW:]) for row, place in zip(plain_rows, places, strict=True)),
+            cleared.eq(Mux(self.inserts, chosen, begins)),
+            cleared_warp.eq(self.warp),
+            *(row.eq(place[LOW:]) for row, place in zip(cleared_rows, places, strict=True)),
         ]
         with m.If(self.inserts):
             m.d.comb += [
@@ -179,9 +179,11 @@ class DecompressMoves(wiring.Component):
             emit(m, self.events.move[0], self.inserts, warp=self.warp, seq=goes.seq, register=register)
         return m
 
-    def _table(self, m: Module, plain: Value, plain_warp: Value, plain_rows: list[Signal]) -> list[Signal]:
+    def _table(
+        self, m: Module, cleared: Value, cleared_warp: Value, cleared_rows: list[Signal]
+    ) -> list[Signal]:
         """Compressed registers of every warp, a mask each, without the one in a row of each column that is
-        `plain`. A register that is stored in the cycle after its move is as it was stored."""
+        `cleared`. A register that is stored in the cycle after its move is as it was stored."""
         warps, banks = self._config.sub_core.warps, len(self.stored)
         shift = 0 if self._renames else banks.bit_length() - 1
         lines = [decode(m, p.warp, p.valid, warps, f"line_{n}") for n, p in enumerate(self.stored)]
@@ -189,12 +191,12 @@ class DecompressMoves(wiring.Component):
             decode(m, p.register >> shift, Const(1), REGISTERS >> shift, f"column_{n}")
             for n, p in enumerate(self.stored)
         ]
-        line = decode(m, plain_warp, plain.any(), warps, "plain_line")
+        line = decode(m, cleared_warp, cleared.any(), warps, "cleared_line")
         found = [
-            decode(m, row, bit, REGISTERS >> LOW, f"plain_in_{number}")
-            for number, (row, bit) in enumerate(zip(plain_rows, plain, strict=True))
+            decode(m, row, bit, REGISTERS >> LOW, f"cleared_in_{number}")
+            for number, (row, bit) in enumerate(zip(cleared_rows, cleared, strict=True))
         ]
-        column = Signal(REGISTERS, name="plain_column")
+        column = Signal(REGISTERS, name="cleared_column")
         m.d.comb += column.eq(Cat(found[r % MAX_DESTINATIONS][r >> LOW] for r in range(REGISTERS)))
         rows = []
         for warp in range(warps):

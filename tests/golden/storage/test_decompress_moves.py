@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.eviction_trace import Case, eviction_trace
-from tests.released_trace import released_trace
+from tests.released_trace import lost_trace, released_trace
 from warpbank.arch.config import preset
 from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.check import OperandChecker, OperandMismatch
 from warpbank.golden.sm import Sm
 from warpbank.golden.storage.coded import Coded, Stored
 from warpbank.golden.storage.decompress_moves import DecompressMoves
@@ -112,3 +113,17 @@ def test_mutant_what_is_known_of_a_released_value_stays(scheme: str, monkeypatch
     issue = DecompressMoves.issue
     monkeypatch.setattr(DecompressMoves, "issue", lambda self, uop, _: issue(self, uop, 0))
     assert moves(scheme) == 1
+
+
+def test_a_move_is_not_asked_for_lanes_that_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a collector hands back can be compressed with lanes that a release has ended. The move before the
+    next write of some lanes reads them, too."""
+
+    def run() -> int:
+        result = Sm(lost_trace(), preset("tiny"), parse_scheme("bow-wb+renaming+gscalar-half")).run()
+        return int(result.counters["issue.moves"])
+
+    assert run() == 1
+    monkeypatch.setattr(OperandChecker, "_lose", lambda *_: None)
+    with pytest.raises(OperandMismatch, match="register R1, lane 2: expected 0x00000007, found 0x00000000"):
+        run()

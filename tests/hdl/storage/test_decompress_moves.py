@@ -151,28 +151,28 @@ class IgnoresFresh(DecompressMoves):
 class ForgetsMoves(DecompressMoves):
     """A register that was moved stays compressed in the table."""
 
-    def _table(self, m: Any, plain: Any, plain_warp: Any, plain_rows: Any) -> Any:
-        return super()._table(m, Const(0, MAX_DESTINATIONS), plain_warp, plain_rows)
+    def _table(self, m: Any, cleared: Any, cleared_warp: Any, cleared_rows: Any) -> Any:
+        return super()._table(m, Const(0, MAX_DESTINATIONS), cleared_warp, cleared_rows)
 
 
 class MovesLast(DecompressMoves):
     """What is stored in the cycle after a register's move counts as before the move."""
 
-    def _table(self, m: Any, plain: Any, plain_warp: Any, plain_rows: Any) -> Any:
-        rows = super()._table(m, plain, plain_warp, plain_rows)
-        for column, row in enumerate(plain_rows):
-            with m.If(plain[column]):
-                m.d.sync += Array(rows)[plain_warp].bit_select(Cat(Const(column, LOW), row), 1).eq(0)
+    def _table(self, m: Any, cleared: Any, cleared_warp: Any, cleared_rows: Any) -> Any:
+        rows = super()._table(m, cleared, cleared_warp, cleared_rows)
+        for column, row in enumerate(cleared_rows):
+            with m.If(cleared[column]):
+                m.d.sync += Array(rows)[cleared_warp].bit_select(Cat(Const(column, LOW), row), 1).eq(0)
         return rows
 
 
 class KeepsReleased(DecompressMoves):
     """What is known of a released value goes on to be known of the register's next one."""
 
-    def _table(self, m: Any, plain: Any, plain_warp: Any, plain_rows: Any) -> Any:
+    def _table(self, m: Any, cleared: Any, cleared_warp: Any, cleared_rows: Any) -> Any:
         moved = Signal()
         m.d.sync += moved.eq(self.inserts)
-        return super()._table(m, Mux(moved, plain, 0), plain_warp, plain_rows)
+        return super()._table(m, Mux(moved, cleared, 0), cleared_warp, cleared_rows)
 
 
 @pytest.mark.quick("Missing", "KeepsReleased")
