@@ -22,6 +22,17 @@ _OPERATIONS = {
     "inc": Atomic.INC,
     "dec": Atomic.DEC,
 }
+_SMALL_FLOATS = ("f16", "f16x2", "bf16", "bf16x2")
+_NUMBERS = ("u32", "s32", "u64")
+_BITS = ("b32", "b64", "b128")
+#: Types of each operation.
+_TYPES = {
+    **dict.fromkeys((Atomic.AND, Atomic.OR, Atomic.XOR, Atomic.EXCH), _BITS),
+    Atomic.CAS: ("b16", *_BITS),
+    Atomic.ADD: (*_NUMBERS, "f32", "f64", *_SMALL_FLOATS),
+    **dict.fromkeys((Atomic.MIN, Atomic.MAX), (*_NUMBERS, "s64", *_SMALL_FLOATS)),
+    **dict.fromkeys((Atomic.INC, Atomic.DEC), ("u32",)),
+}
 
 
 @lowers("atom", "red")
@@ -33,7 +44,7 @@ def atomic(ctx: Context, form: Form) -> None:
     _, release, acquire = take_order(form)
     space = take_space(form)
     operation = form.choice(_OPERATIONS)
-    form.flag("noftz")
+    denormals = form.flag("noftz")
     ptx = form.type()
     form.done()
     returns = form.opcode == "atom"
@@ -44,6 +55,8 @@ def atomic(ctx: Context, form: Form) -> None:
     if any(isinstance(o, Vector) for o in operands):
         form.refuse("vector atomics are not supported: one atomic per element is")
     dtype = _dtype(form, ptx, operation)
+    if ptx.name in _SMALL_FLOATS and not denormals:
+        form.refuse(f"an atomic of .{ptx.name} needs .noftz")
     where = place(ctx, operands[0], space)
     if where.buffer is not None or where.space == Space.CONST:
         form.refuse("atomics work on global, shared and local memory")
@@ -75,6 +88,9 @@ def _dtype(form: Form, ptx: PtxType, operation: Atomic) -> DType:
         form.refuse(
             "of the atomics of less than 32 bits only cas.b16 is supported: use .b32 on the aligned word"
         )
+    if ptx.name not in _TYPES[operation]:
+        names = " ".join(f".{name}" for name in _TYPES[operation])
+        form.refuse(f".{ptx.name} is no type of .{operation.name.lower()}: take one of {names}")
     if ptx.bits > 64:
         form.refuse("128-bit atomics are not supported: .b32 and .b64 are")
     return ptx.dtype if ptx.is_float else ptx.compute

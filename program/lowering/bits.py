@@ -19,7 +19,7 @@ from warpbank.program.lowering import wide
 from warpbank.program.lowering.context import MASK32, Context, word
 from warpbank.program.lowering.form import Form
 from warpbank.program.lowering.table import lowers
-from warpbank.program.lowering.types import B32, PtxType
+from warpbank.program.lowering.types import B32, U32, PtxType
 
 _LOGIC = {"and": (Op.AND, 0xC0), "or": (Op.OR, 0xFC), "xor": (Op.XOR, 0x3C)}
 _PRMT = {"f4e": 1, "b4e": 2, "rc8": 3, "ecl": 4, "ecr": 5, "rc16": 6}
@@ -98,7 +98,7 @@ def shift(ctx: Context, form: Form) -> None:
     ptx = form.type()
     form.arity(3)
     form.done()
-    amount = ctx.value(form.operands[2], B32)
+    amount = ctx.value(form.operands[2], U32)
     left = form.opcode == "shl"
     if ptx.bits == 64:
         a = ctx.value(form.operands[1], ptx)
@@ -124,7 +124,13 @@ def funnel(ctx: Context, form: Form) -> None:
     aux = (
         (SHF_LEFT_WRAP if wrap else SHF_LEFT_CLAMP) if left else (SHF_RIGHT_WRAP if wrap else SHF_RIGHT_CLAMP)
     )
-    ctx.emit(Op.SHF, ctx.dst(form.operands[0], 1), *(ctx.value(o, B32) for o in form.operands[1:]), aux=aux)
+    ctx.emit(
+        Op.SHF,
+        ctx.dst(form.operands[0], 1),
+        *(ctx.value(o, B32) for o in form.operands[1:3]),
+        ctx.value(form.operands[3], U32),
+        aux=aux,
+    )
 
 
 @lowers("bfe")

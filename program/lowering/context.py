@@ -23,9 +23,10 @@ from warpbank.program.isa import (
 from warpbank.program.lowering.form import Form
 from warpbank.program.lowering.frame import Frame
 from warpbank.program.lowering.layout import Layout
+from warpbank.program.lowering.operand_types import NAMED, holds
 from warpbank.program.lowering.pointers import function_address
 from warpbank.program.lowering.types import TYPES, PtxType, double_from_bits, float_bits
-from warpbank.program.ptx.ast import Immediate, Negated, Operand, Register, Special, Symbol
+from warpbank.program.ptx.ast import Immediate, Negated, Operand, Register, Special, Symbol, Vector
 
 MASK32 = 0xFFFFFFFF
 #: Inlining multiplies code; beyond this a kernel is refused.
@@ -52,6 +53,7 @@ _EFFECTS = frozenset(
 
 #: Opcodes whose sources may be registers that are wider than the type, of which the low bits count.
 _NARROWING = ("st", "cvt")
+_ACCESSES = ("ld", "ldu", "st")
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 _SREGS: dict[str, Sreg] = {
@@ -240,16 +242,20 @@ class Context:
         if self.register_type(operand).kind == "pred":
             self.form.refuse(f"its destination {operand.name} is a predicate")
         reg = self.frame.register(operand.name)
+        named = self.form.first_type
         if width is not None:
-            named = self.form.first_type
             least = bits or min(32 * width, named.bits if named else 32 * width)
             if reg.width < width or self.register_type(operand).bits < least:
                 self.form.refuse(f"its destination {operand.name} is narrower than the result")
-        if width is not None and reg.width > width and not wider:
+        most = self._result_bits(width, named) if width is not None else None
+        if most is not None and self.register_type(operand).bits > most and not wider:
             self.form.refuse(
-                f"its destination {operand.name} has {32 * reg.width} bits, its result at most {32 * width}: "
-                "only ld and cvt extend, so cvt the result behind it"
+                f"its destination {operand.name} has {self.register_type(operand).bits} bits, its result at "
+                f"most {most}: only ld and cvt extend, so cvt the result behind it"
             )
+        carries = wider and named is not None and named.is_float and width is not None and reg.width > width
+        if width is not None and named is not None and not carries:  # `converted` says what may carry a float
+            self._check_kind(operand, named, "its destination")
         if operand.name not in self._hazards:
             return reg
         temporary = self.temp(reg.width)
@@ -265,6 +271,28 @@ class Context:
             for i in range(ptx.words, dst.width):
                 self.emit(Op.MOV, dst.word(i), Imm(0))
         return Reg(dst.index, ptx.words)
+
+    def _result_bits(self, width: int, named: PtxType | None) -> int:
+        """Bits that the result of so many words may have at most: fewer than a word where the instruction's
+        type has, which is then that of the result."""
+        small = named is not None and named.bits < 32 and self.form.opcode in NAMED
+        if named is None or not small or "wide" in self.form.instruction.modifiers:
+            return 32 * width
+        return named.bits
+
+    def _check_kind(self, register: Register, ptx: PtxType, what: str) -> None:
+        """Refuses a register that is declared for numbers of another kind."""
+        declared = self.register_type(register)
+        if holds(declared, ptx):
+            return
+        vector = self.form.opcode in _ACCESSES and any(isinstance(o, Vector) for o in self.form.operands)
+        if ptx.is_float and vector:  # NVIDIA's assembler lets integers hold them, in vectors alone
+            return
+        bits = max(16, ptx.bits)
+        self.form.refuse(
+            f"{what} {register.name} is a .{declared.name} where a .{ptx.name} is expected: take a .b{bits} "
+            f"register, or mov.b{bits} it into one of the type"
+        )
 
     def _check_carrier(self, register: Register, ptx: PtxType, what: str) -> None:
         """Refuses a register that is wider than a type and that PTX does not let hold a value of it."""
@@ -314,13 +342,14 @@ class Context:
             reg = self.frame.register(operand.name)
             if declared.bits < ptx.bits:
                 self.form.refuse(f"operand {operand.name} is narrower than .{ptx.name}")
-            if reg.width > width:
+            if reg.width > width or (declared.bits > ptx.bits and self.form.opcode not in _NARROWING):
                 if self.form.opcode not in _NARROWING:
                     self.form.refuse(
                         f"operand {operand.name} has {declared.bits} bits where a .{ptx.name} is expected: "
                         "only st and cvt truncate, so cvt it before"
                     )
                 self._check_carrier(operand, ptx, "operand")
+            self._check_kind(operand, ptx, "operand")
             return reg if reg.width == width else Reg(reg.index, width)
         if isinstance(operand, Immediate):
             return Imm(self.immediate(operand, ptx), width)
@@ -333,12 +362,16 @@ class Context:
     def immediate(self, operand: Immediate, ptx: PtxType) -> int:
         """The bits of a constant in a type."""
         value = operand.value
+        if ptx.is_float and operand.kind == "int":
+            self.form.refuse(
+                f"a constant of a .{ptx.name} is written with a point, or as 0f or 0d and its bits"
+            )
+        if ptx.kind in "su" and operand.kind != "int":
+            self.form.refuse(f"a .{ptx.name} takes no constant of a float")
         if operand.kind == "f64" and ptx.bits in (16, 32) and (ptx.is_float or ptx.bits == 32):
             value = float_bits(double_from_bits(value), ptx.bits)
         elif operand.kind == "f32" and ptx.name == "f64":
             value = float_bits(double_from_bits(float_to_double(value)), 64)
-        elif operand.kind == "int" and ptx.name in ("f32", "f64"):
-            value = float_bits(float(value), ptx.bits)
         return value & (1 << ptx.bits) - 1
 
     def extended(self, operand: Operand | None, ptx: PtxType) -> Source:

@@ -62,6 +62,9 @@ def convert(ctx: Context, form: Form) -> None:
         _pack(ctx, form, to, source, rnd or Rnd.RN, relu, finite)
         return
     form.arity(2)
+    if source.packed:
+        form.refuse(f"a pair of floats is no source: mov.b32 the .{source.name} apart and cvt its halves")
+    _check_rounding(form, to, source, integral, rnd)
     if not to.is_float and not source.is_float:
         _integer(ctx, form, to, source, sat)
     elif not to.is_float:
@@ -82,6 +85,19 @@ def convert(ctx: Context, form: Form) -> None:
         )
     else:
         _limit(ctx, _float(ctx, form, to, source, rnd, integral, ftz, sat), to, relu, finite)
+
+
+def _check_rounding(form: Form, to: PtxType, source: PtxType, integral: Rnd | None, rnd: Rnd | None) -> None:
+    """Refuses a rounding where nothing is rounded, and none where something is."""
+    if not to.is_float and not source.is_float and (integral is not None or rnd is not None):
+        form.refuse("between integers nothing is rounded: leave the rounding out")
+    if to.name == source.name and rnd is not None:
+        form.refuse(
+            f"from .{to.name} to .{to.name} nothing is rounded but to an integer: take .rni .rzi .rmi .rpi"
+        )
+    narrows = to.is_float and (not source.is_float or source.bits > to.bits)
+    if narrows and rnd is None:
+        form.refuse("a conversion to a float that cannot hold every value needs one of .rn .rz .rm .rp")
 
 
 def _integer(ctx: Context, form: Form, to: PtxType, source: PtxType, sat: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from warpbank.program.isa import Op, Pred
 from warpbank.program.lowering.context import Context
 from warpbank.program.lowering.form import Form
+from warpbank.program.lowering.operand_types import misnamed
 from warpbank.program.lowering.table import REFUSED, RULES
 from warpbank.program.ptx.ast import Address, Function, Instruction, Label, Negated, Operand, Register, Vector
 
@@ -52,6 +53,9 @@ def lower_instruction(ctx: Context, instruction: Instruction) -> None:
             hazards += names_in(instruction.operands[0])
     ctx.begin(form, guard, frozenset(hazards))
     rule.handler(ctx, form)
+    advice = misnamed(instruction.opcode, instruction.modifiers)
+    if advice:  # behind the rule, which may know better what is wrong
+        form.refuse(advice)
     ctx.finish()
 
 

@@ -80,7 +80,10 @@ def place(ctx: Context, operand: Operand | None, space_name: str) -> Place:
         if wide:
             return Place(space, Imm(address & (1 << 64) - 1, 2), 0)
         return Place(space, Imm(0), address & MASK32)
-    bits = ctx.register_type(base).bits
+    declared = ctx.register_type(base)
+    bits = declared.bits
+    if declared.is_float:
+        form.refuse(f"its address {base.name} is a .{declared.name}: take an integer register or a .b64")
     source = ctx.value(base, TYPES["b64" if bits == 64 else "b32"])
     if wide and bits != 64:
         source = ctx.pair(source, Imm(0))

@@ -22,6 +22,8 @@ def move(ctx: Context, form: Form) -> None:
     if ptx.kind == "pred":
         ctx.emit(Op.PLOP, pdst=(ctx.pdst(target),), psrc=(ctx.pred(source),), aux=0xF0)
         return
+    if not width and ptx.kind != "b" and any(isinstance(o, Vector) for o in form.operands):
+        form.refuse(f"what packs and unpacks has bits, not a .{ptx.name}: take mov.b{ptx.bits}")
     if width and isinstance(target, Vector) and isinstance(source, Vector):
         for to, value in zip(target.elements, source.elements, strict=True):
             ctx.move(ctx.dst(to, ptx.words), ctx.value(value, ptx))

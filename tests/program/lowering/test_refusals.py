@@ -30,7 +30,7 @@ def body(line: str) -> str:
         " .const .align 16 .b8 bank[32];\n"
         ".visible .entry k(.param .u64 p) {\n"
         ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .b16 %h<5>; .reg .f32 %f<9>; .reg .f64 %fd<9>;"
-        " .reg .pred %p<3>; .param .b32 n; .param .b64 a; .param .b64 b;"
+        " .reg .pred %p<3>; .reg .s32 %r1i; .reg .f16 %x<3>; .param .b32 n; .param .b64 a; .param .b64 b;"
         " .param .align 16 .b8 room[16];\n"
         f"{line}\nret; }}\n"
     )
@@ -85,7 +85,7 @@ def test_every_needed_opcode_has_a_rule() -> None:
         ("add.u32 %r1, %h1, %r2;", "operand %h1 is narrower than .u32"),
         ("fma.rn.f32 %f1, %f2, %h1, %f3;", "operand %h1 is narrower than .f32"),
         ("setp.eq.u32 %p1, %h1, 0;", "operand %h1 is narrower than .u32"),
-        ("shl.b16 %h1, %h2, %h1;", "operand %h1 is narrower than .b32"),
+        ("shl.b16 %h1, %h2, %h1;", "operand %h1 is narrower than .u32"),
         ("st.global.u32 [%rd1], %h1;", "operand %h1 is narrower than .u32"),
         ("mov.b32 %r1, %h1;", "operand %h1 is narrower than .b32"),
         ("add.u32 %h1, %r1, %r2;", "its destination %h1 is narrower than the result"),
@@ -97,6 +97,30 @@ def test_every_needed_opcode_has_a_rule() -> None:
         ("add.s32 %r1, %r2;", "3 operands"),
         ("griddepcontrol.wait;", "runs alone"),
         ("cvt.s32.f32 %r1, %f1;", ".rni"),
+        ("cvt.f32.s32 %f1, %r1;", "needs one of .rn .rz .rm .rp"),
+        ("cvt.rn.f16.f16 %h1, %h2;", "nothing is rounded"),
+        ("cvt.rzi.u32.u16 %r1, %h1;", "between integers nothing is rounded"),
+        ("or.u32 %r1, %r2, %r3;", ".u32 is no type of or: take one of .b16 .b32 .b64 .pred"),
+        ("shl.s32 %r1, %r2, %r3;", ".s32 is no type of shl"),
+        ("max.pred %p1, %p2, %p1;", "predicate"),
+        ("ld.global.f16 %h1, [%rd1];", ".f16 is no type of ld"),
+        ("cvt.rn.f32.b32 %f1, %r1;", ".b32 is no type of cvt"),
+        ("sqrt.rn.f16 %h1, %h2;", ".f16 is not supported"),
+        ("add.f32 %f1, %f2, %r1i;", "operand %r1i is a .s32 where a .f32 is expected: take a .b32 register"),
+        ("add.s32 %f1, %r1, %r2;", "its destination %f1 is a .f32 where a .s32 is expected"),
+        ("st.global.u32 [%rd1], %f1;", "operand %f1 is a .f32 where a .u32 is expected"),
+        ("add.bf16 %x1, %h1, %h2;", "its destination %x1 is a .f16 where a .bf16 is expected"),
+        ("add.u16 %h1, %r1, %h2;", "operand %r1 has 32 bits where a .u16 is expected"),
+        ("add.u16 %r1, %h1, %h2;", "its destination %r1 has 32 bits, its result at most 16"),
+        ("shl.b32 %r1, %r2, %f1;", "operand %f1 is a .f32 where a .u32 is expected"),
+        ("ld.global.u32 %r1, [%fd1];", "its address %fd1 is a .f64"),
+        ("add.f32 %f1, %f2, 5;", "a constant of a .f32 is written with a point"),
+        ("add.s32 %r1, %r2, 0f3F800000;", "a .s32 takes no constant of a float"),
+        ("atom.global.or.u32 %r1, [%rd1], %r2;", ".u32 is no type of .or: take one of .b32 .b64"),
+        ("atom.global.add.s64 %rd1, [%rd2], %rd3;", ".s64 is no type of .add: take one of .u32 .s32 .u64"),
+        ("mov.u32 {%h1, %h2}, %r1;", "what packs and unpacks has bits, not a .u32: take mov.b32"),
+        ("cvt.f32.f16x2 %f1, %r1;", "a pair of floats is no source"),
+        ("atom.global.add.f16 %h1, [%rd1], %h2;", "an atomic of .f16 needs .noftz"),
     ],
 )
 def test_refusals(line: str, message: str) -> None:
@@ -253,7 +277,7 @@ def test_modifiers_and_types_that_ptx_lacks(lines: str, message: str) -> None:
         "st.global.b8 [%rd2], %rd1;",
         "cvt.u32.u16 %rd1, %rd2;",
         "cvt.rn.f32.s32 %rd1, %rd2;",
-        "cvt.f32.f64 %rd1, %fd2;",
+        "cvt.rn.f32.f64 %rd1, %fd2;",
         "cvt.rn.f16x2.f32 %rd1, %f1, %f2;",
         "mov.u32 %rd1, %tid.x;",
         "mov.b64 {%r1, %r2}, %rd1;",

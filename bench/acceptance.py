@@ -1,0 +1,141 @@
+"""PTX that NVIDIA's assembler takes and we refuse, and the reverse:
+`python -m bench.acceptance --ptxas PATH`.
+
+Lines are drawn at random: an instruction, a type and registers, right or wrong for each other. `ptxas` is
+part of the CUDA toolkit, and of the wheel `nvidia-cuda-nvcc`, which needs no GPU. What it takes and we refuse
+may be somebody's program. What we take and it refuses is a mistake that nobody tells its writer of.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from warpbank.program.errors import PtxError
+from warpbank.program.lowering import lower
+from warpbank.program.ptx.parser import parse
+
+HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
+#: Registers a kernel declares, by type: three of each.
+REGISTERS = {
+    "h": "b16",
+    "r": "b32",
+    "rd": "b64",
+    "u": "u32",
+    "sd": "s64",
+    "hf": "f16",
+    "f": "f32",
+    "fd": "f64",
+    "p": "pred",
+}
+TYPES = [
+    *(f"{kind}{bits}" for kind in "usb" for bits in (8, 16, 32, 64)),
+    *("f16", "f16x2", "bf16", "f32", "f64", "pred"),
+]
+#: Registers of 32 bits and more, for addresses.
+WIDE = [name for name, kind in REGISTERS.items() if kind[-2:] in ("32", "64")]
+#: Forms of a line. T, S: types. A, B, C, D: names of registers, with a number behind each; D has an address.
+FORMS = """
+    add.T A1, B2, C3;  sub.T A1, B2, C3;  mul.lo.T A1, B2, C3;  mul.hi.T A1, B2, C3;  mul.wide.T A1, B2, C3;
+    mul.rn.T A1, B2, C3;  div.T A1, B2, C3;  div.rn.T A1, B2, C3;  rem.T A1, B2, C3;  min.T A1, B2, C3;
+    max.T A1, B2, C3;  and.T A1, B2, C3;  or.T A1, B2, C3;  xor.T A1, B2, C3;  shl.T A1, B2, C3;
+    shr.T A1, B2, C3;  add.cc.T A1, B2, C3;  addc.T A1, B2, C3;  mul24.lo.T A1, B2, C3;
+    add.T A1, B2, 5;  add.T A1, B2, 0f3F800000;  and.T A1, B2, -1;  mov.T A1, 5;
+    mov.T A1, B2;  neg.T A1, B2;  abs.T A1, B2;  not.T A1, B2;  cnot.T A1, B2;  popc.T A1, B2;  clz.T A1, B2;
+    brev.T A1, B2;  bfind.T A1, B2;  rcp.rn.T A1, B2;  sqrt.rn.T A1, B2;  rsqrt.approx.T A1, B2;
+    sin.approx.T A1, B2;  ex2.approx.T A1, B2;  lg2.approx.T A1, B2;  mov.T A1, {B1, B2};  mov.T {A1, A2}, B1;
+    ld.global.T A1, [D2];  ld.shared.T A1, [D2];  ld.global.v2.T {A1, A3}, [D2];  st.global.T [D1], B2;
+    st.shared.v2.T [D1], {B2, B3};  setp.eq.T p1, A1, B2;  setp.lt.T p1, A1, B2;  set.gt.u32.T A1, B2, B3;
+    set.gt.f32.T A1, B2, B3;  selp.T A1, B2, C3, p1;  slct.T.s32 A1, A2, A3, B2;  slct.T.f32 A1, A2, A3, B2;
+    bfe.T A1, A2, B2, C3;  bfi.T A1, A2, A3, B2, C3;  shf.l.wrap.T A1, A2, B3, C2;  prmt.T A1, A2, B3, C2;
+    lop3.T A1, A2, B3, C2, 3;  mad.lo.T A1, B2, C3, A2;  mad.wide.T A1, B2, C3, A2;  fma.rn.T A1, B2, C3, A2;
+    sad.T A1, B2, C3, A2;  match.any.sync.T A1, B2, -1;  shfl.sync.bfly.T A1, B2, 1, 31, -1;
+    atom.global.add.T A1, [rd2], B2;  atom.shared.exch.T A1, [r2], B2;  atom.global.min.T A1, [rd2], B2;
+    red.global.or.T [D2], B2;  cvt.T.S A1, B2;  cvt.rn.T.S A1, B2;  cvt.rzi.T.S A1, B2;
+"""
+_LINES = [form.strip() for form in FORMS.replace("\n", " ").split(";") if form.strip()]
+_ERROR = re.compile(r"line (\d+); error\s*: (.*)")
+#: Lines that the assembler is given at a time.
+_BATCH = 2000
+
+
+def drawn(seed: int) -> Iterator[str]:
+    """Lines without end."""
+    rng = random.Random(seed)
+    while True:
+        line = rng.choice(_LINES)
+        for letter in "TS":
+            line = re.sub(rf"\.{letter}\b", f".{rng.choice(TYPES)}", line)
+        for letter, names in (*((letter, [*REGISTERS]) for letter in "ABC"), ("D", WIDE)):
+            line = re.sub(rf"\b{letter}(\d)", rf"%{rng.choice(names)}\1", line)
+        yield re.sub(r"(?<!%)\b(p|r|rd)(\d)", r"%\1\2", line) + ";"
+
+
+def module(lines: list[str]) -> str:
+    """PTX with a kernel of one line for each of these."""
+    registers = " ".join(f".reg .{kind} %{name}<4>;" for name, kind in REGISTERS.items())
+    kernels = (
+        f".visible .entry k{number}() {{ {registers} {line} ret; }}" for number, line in enumerate(lines)
+    )
+    return HEAD + "\n".join(kernels) + "\n"
+
+
+def theirs(ptxas: Path, lines: list[str]) -> dict[str, str]:
+    """Lines that the assembler refuses, with its words."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "lines.ptx"
+        source.write_text(module(lines))
+        command = [ptxas, "-arch=sm_80", "-O0", source, "-o", Path(folder) / "lines.cubin"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = _ERROR.findall(done.stderr)
+    if done.returncode and not found:
+        raise typer.BadParameter(f"{ptxas} says nothing of a line: {done.stderr.strip()[:300]}")
+    first = HEAD.count("\n") + 1
+    return {lines[int(number) - first]: words for number, words in reversed(found)}
+
+
+def ours(line: str) -> str:
+    """Reason for which we refuse a line; "" if we take it."""
+    try:
+        lower(parse(module([line]), "lines.ptx"), "k0")
+    except PtxError as error:
+        return str(error).partition(": ")[2]
+    return ""
+
+
+def main(
+    ptxas: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="NVIDIA's assembler.")],
+    count: Annotated[int, typer.Option(min=1, help="Lines that are drawn.")] = 20000,
+    seed: Annotated[int, typer.Option(help="Seed of the lines.")] = 1,
+    show: Annotated[int, typer.Option(min=0, help="Lines of either kind that are printed.")] = 20,
+) -> None:
+    """Count the lines on which the two do not agree, and print some."""
+    lines = drawn(seed)
+    agree, lost, let_through = 0, [], []
+    while count > 0:
+        batch = list(dict.fromkeys(next(lines) for _ in range(min(count, _BATCH))))
+        count -= _BATCH
+        refused = theirs(ptxas, batch)
+        for line in batch:
+            reason = ours(line)
+            if bool(reason) == (line in refused):
+                agree += 1
+            elif reason:
+                lost.append(f"{line}  we: {reason}")
+            else:
+                let_through.append(f"{line}  ptxas: {refused[line]}")
+    for title, found in (("taken by ptxas alone", lost), ("taken by us alone", let_through)):
+        print(f"{title}: {len(found)} of {agree + len(lost) + len(let_through)}, seed {seed}")
+        print("".join(f"    {line}\n" for line in found[:show]), end="")
+    raise typer.Exit(1 if lost else 0)
+
+
+if __name__ == "__main__":
+    typer.run(main)
