@@ -56,6 +56,8 @@ class _Comparison:
         """Compares."""
         q = ctx.pred(combine) if self.boolop is not None else None
         boolop = self.boolop or BoolOp.AND
+        if ptx.kind == "b" and self.cmp not in (Cmp.EQ, Cmp.NE):
+            form.refuse(f"bits are compared with .eq and .ne alone: take .u{ptx.bits} or .s{ptx.bits}")
         if not ptx.is_float and self.cmp >= Cmp.EQU:
             form.refuse(f"this comparison is one of floats, not of .{ptx.name}")
         if ptx.is_float:

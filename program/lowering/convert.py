@@ -95,6 +95,8 @@ def _check_rounding(form: Form, to: PtxType, source: PtxType, integral: Rnd | No
         form.refuse(
             f"from .{to.name} to .{to.name} nothing is rounded but to an integer: take .rni .rzi .rmi .rpi"
         )
+    if to.is_float and source.is_float and to.bits > source.bits and (integral, rnd) != (None, None):
+        form.refuse(f"a .{to.name} holds every .{source.name}: leave the rounding out")
     narrows = to.is_float and (not source.is_float or source.bits > to.bits)
     if narrows and rnd is None:
         form.refuse("a conversion to a float that cannot hold every value needs one of .rn .rz .rm .rp")

@@ -21,6 +21,8 @@ def add(ctx: Context, form: Form) -> None:
     carry_out = form.flag("cc")
     rest = [TYPES[m] for m in form.left if m in TYPES]
     if (rest and rest[0].is_float) or "f32x2" in form.left:
+        if carry_out:
+            form.refuse("carries are those of 32- and 64-bit integers such as .u32, not of floats")
         floating.add(ctx, form, subtract)
         return
     packed = form.maybe(_PAIRS)
