@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -202,7 +202,7 @@ class Arbiter(wiring.Component):
     ) -> _Head:
         """One bank's FIFO of groups."""
         core = self._config.sub_core
-        layout = self._group()
+        layout = self._entry()
         fifo: SyncFIFO | HeadedFifo
         if self._late:  # the choice between the two queues takes the time in which a memory is read
             fifo = HeadedFifo(layout.size, groups)
@@ -210,36 +210,47 @@ class Arbiter(wiring.Component):
         else:
             fifo = SyncFIFO(width=layout.size, depth=groups)
         m.submodules[f"queue_{bank_name}"] = fifo
-        mine = Signal(core.collector.slots, name=f"mine_{bank_name}")
-        group = record(layout, name=f"group_{bank_name}")
-        some: Value = mine.any()
-        rows: list[Value] = []
+        entry, oldest = record(layout, name=f"group_{bank_name}"), record(layout, name=f"oldest_{bank_name}")
+        head = _Head(self._group(), bank_name, core, self._shape.row_width)
+        m.d.comb += [entry.collector.eq(request.collector), head.group.collector.eq(oldest.collector)]
+        if self._tags > 1:
+            m.d.comb += [entry.tag.eq(request.tag), head.group.tag.eq(oldest.tag)]
+        mine: Value
         if self._lookups:
-            # Whether there is a request does not wait for which slots it is for.
-            here = [request.banks[number] == bank for number in range(self._lookups)]
-            slots = [request.slots[number] for number in range(self._lookups)]
-            some = Cat(one & each.any() for one, each in zip(here, slots, strict=True)).any()
-            m.d.comb += mine.eq(reduce(or_, (Mux(*each, 0) for each in zip(here, slots, strict=True))))
-            rows = [
-                pick(Cat(each[slot] for each in slots), list(request.rows))
-                for slot in range(core.collector.slots)
+            here = Cat(request.banks[number] == bank for number in range(self._lookups))
+            asks = Cat(request.slots[number].any() for number in range(self._lookups))
+            some = (here & asks).any()
+            mine = self._of(here, request.slots)
+            m.d.comb += [
+                entry.here.eq(here),
+                entry.slots.eq(request.slots),
+                entry.rows.eq(request.rows),
+                head.group.slots.eq(self._of(oldest.here, oldest.slots)),
+                head.group.rows.eq(
+                    Cat(
+                        pick(
+                            Cat(oldest.slots[number][slot] for number in range(self._lookups)),
+                            [oldest.rows[number] for number in range(self._lookups)],
+                        )
+                        for slot in range(core.collector.slots)
+                    )
+                ),
             ]
         else:
-            m.d.comb += mine.eq(
-                Cat(
-                    request.slots[slot] & (request.banks[slot] == bank)
-                    for slot in range(core.collector.slots)
-                )
+            mine = Cat(
+                request.slots[slot] & (request.banks[slot] == bank) for slot in range(core.collector.slots)
             )
-        m.d.comb += [group.collector.eq(request.collector), group.slots.eq(mine)]
-        m.d.comb += group.rows.eq(Cat(rows) if rows else request.rows)
-        if self._tags > 1:
-            m.d.comb += group.tag.eq(request.tag)
-        head = _Head(layout, bank_name, core, self._shape.row_width)
+            some = mine.any()
+            m.d.comb += [
+                entry.slots.eq(mine),
+                entry.rows.eq(request.rows),
+                head.group.slots.eq(oldest.slots),
+                head.group.rows.eq(oldest.rows),
+            ]
         m.d.comb += [
-            fifo.w_data.eq(group.as_value()),
+            fifo.w_data.eq(entry.as_value()),
             fifo.w_en.eq(request.valid & some),
-            head.group.as_value().eq(fifo.r_data),
+            oldest.as_value().eq(fifo.r_data),
             head.waiting.eq(fifo.r_rdy),
             head.collectors.eq(Cat(head.collector == number for number in range(core.collectors))),
         ]
@@ -255,8 +266,28 @@ class Arbiter(wiring.Component):
             m.d.sync += done.eq(Mux(fifo.r_en, 0, served))
         return head
 
+    def _of(self, here: Value, slots: Any) -> Value:
+        """Slots of the operands that are looked up and lie in a bank."""
+        return reduce(or_, (Mux(here[number], slots[number], 0) for number in range(self._lookups)))
+
+    def _entry(self) -> data.StructLayout:
+        """An entry of a bank's FIFO: a group. Where operands are looked up, which of them lie in the bank is
+        known late: it is kept beside them, and tells of slots when the group is the oldest."""
+        if not self._lookups:
+            return self._group()
+        core = self._config.sub_core
+        return data.StructLayout(
+            {
+                **tag_fields(self._tags),
+                "collector": core.collector_width,
+                "here": self._lookups,
+                "slots": data.ArrayLayout(core.collector.slots, self._lookups),
+                "rows": data.ArrayLayout(self._shape.row_width, self._lookups),
+            }
+        )
+
     def _group(self) -> data.StructLayout:
-        """An entry of a bank's FIFO."""
+        """A group: collector, slots, their rows."""
         core = self._config.sub_core
         return data.StructLayout(
             {
