@@ -31,6 +31,7 @@ REGISTERS = {
     "u": "u32",
     "sd": "s64",
     "hf": "f16",
+    "hh": "f16x2",
     "f": "f32",
     "fd": "f64",
     "p": "pred",
@@ -39,9 +40,9 @@ TYPES = [
     *(f"{kind}{bits}" for kind in "usb" for bits in (8, 16, 32, 64)),
     *("f16", "f16x2", "bf16", "f32", "f64", "pred"),
 ]
-#: Registers of 32 bits and more, for addresses.
-WIDE = [name for name, kind in REGISTERS.items() if kind[-2:] in ("32", "64")]
-#: Forms of a line. T, S: types. A, B, C, D: names of registers, with a number behind each; D has an address.
+#: Registers for addresses: of 64 bits, or of 32 for shared memory alone.
+WIDE, NARROW = ([name for name, kind in REGISTERS.items() if kind[1:] == bits] for bits in ("64", "32"))
+#: Forms of a line. T, S: types. A to E: names of registers, with a number behind each; D and E for addresses.
 FORMS = """
     add.T A1, B2, C3;  sub.T A1, B2, C3;  mul.lo.T A1, B2, C3;  mul.hi.T A1, B2, C3;  mul.wide.T A1, B2, C3;
     mul.rn.T A1, B2, C3;  div.T A1, B2, C3;  div.rn.T A1, B2, C3;  rem.T A1, B2, C3;  min.T A1, B2, C3;
@@ -51,17 +52,18 @@ FORMS = """
     mov.T A1, B2;  neg.T A1, B2;  abs.T A1, B2;  not.T A1, B2;  cnot.T A1, B2;  popc.T A1, B2;  clz.T A1, B2;
     brev.T A1, B2;  bfind.T A1, B2;  rcp.rn.T A1, B2;  sqrt.rn.T A1, B2;  rsqrt.approx.T A1, B2;
     sin.approx.T A1, B2;  ex2.approx.T A1, B2;  lg2.approx.T A1, B2;  mov.T A1, {B1, B2};  mov.T {A1, A2}, B1;
-    ld.global.T A1, [D2];  ld.shared.T A1, [D2];  ld.global.v2.T {A1, A3}, [D2];  st.global.T [D1], B2;
-    st.shared.v2.T [D1], {B2, B3};  setp.eq.T p1, A1, B2;  setp.lt.T p1, A1, B2;  set.gt.u32.T A1, B2, B3;
+    ld.global.T A1, [D2];  ld.shared.T A1, [E2];  ld.global.v2.T {A1, A3}, [D2];  st.global.T [D1], B2;
+    st.shared.v2.T [E1], {B2, B3};  setp.eq.T p1, A1, B2;  setp.lt.T p1, A1, B2;  set.gt.u32.T A1, B2, B3;
     set.gt.f32.T A1, B2, B3;  selp.T A1, B2, C3, p1;  slct.T.s32 A1, A2, A3, B2;  slct.T.f32 A1, A2, A3, B2;
     bfe.T A1, A2, B2, C3;  bfi.T A1, A2, A3, B2, C3;  shf.l.wrap.T A1, A2, B3, C2;  prmt.T A1, A2, B3, C2;
     lop3.T A1, A2, B3, C2, 3;  mad.lo.T A1, B2, C3, A2;  mad.wide.T A1, B2, C3, A2;  fma.rn.T A1, B2, C3, A2;
     sad.T A1, B2, C3, A2;  match.any.sync.T A1, B2, -1;  shfl.sync.bfly.T A1, B2, 1, 31, -1;
     atom.global.add.T A1, [rd2], B2;  atom.shared.exch.T A1, [r2], B2;  atom.global.min.T A1, [rd2], B2;
+    mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {A1, A2}, {B1, B2}, {C1}, {A1, A2};
     red.global.or.T [D2], B2;  cvt.T.S A1, B2;  cvt.rn.T.S A1, B2;  cvt.rzi.T.S A1, B2;
 """
 _LINES = [form.strip() for form in FORMS.replace("\n", " ").split(";") if form.strip()]
-_ERROR = re.compile(r"line (\d+); error\s*: (.*)")
+_ERROR = re.compile(r"line (\d+); (?:error|fatal)\s*: (.*)")
 #: Lines that the assembler is given at a time.
 _BATCH = 2000
 
@@ -73,7 +75,10 @@ def drawn(seed: int) -> Iterator[str]:
         line = rng.choice(_LINES)
         for letter in "TS":
             line = re.sub(rf"\.{letter}\b", f".{rng.choice(TYPES)}", line)
-        for letter, names in (*((letter, [*REGISTERS]) for letter in "ABC"), ("D", WIDE)):
+        bits = re.search(r"\.[usbf]f?(\d+)\b", line)
+        likely = [name for name, kind in REGISTERS.items() if bits and kind.endswith(bits[1])]
+        every = likely if likely and rng.random() < 0.5 else [*REGISTERS]
+        for letter, names in (*((letter, every) for letter in "ABC"), ("D", WIDE), ("E", NARROW)):
             line = re.sub(rf"\b{letter}(\d)", rf"%{rng.choice(names)}\1", line)
         yield re.sub(r"(?<!%)\b(p|r|rd)(\d)", r"%\1\2", line) + ";"
 
@@ -88,17 +93,23 @@ def module(lines: list[str]) -> str:
 
 
 def theirs(ptxas: Path, lines: list[str]) -> dict[str, str]:
-    """Lines that the assembler refuses, with its words."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "lines.ptx"
-        source.write_text(module(lines))
-        command = [ptxas, "-arch=sm_80", "-O0", source, "-o", Path(folder) / "lines.cubin"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    found = _ERROR.findall(done.stderr)
-    if done.returncode and not found:
-        raise typer.BadParameter(f"{ptxas} says nothing of a line: {done.stderr.strip()[:300]}")
-    first = HEAD.count("\n") + 1
-    return {lines[int(number) - first]: words for number, words in reversed(found)}
+    """Lines that the assembler refuses, with its words. It is asked again without them, until it refuses
+    none: it may stop at one before it has seen the others."""
+    refused: dict[str, str] = {}
+    while True:
+        left = [line for line in lines if line not in refused]
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "lines.ptx"
+            source.write_text(module(left))
+            command = [ptxas, "-arch=sm_80", "-O0", source, "-o", Path(folder) / "lines.cubin"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        found = _ERROR.findall(done.stderr)
+        if done.returncode and not found:
+            raise typer.BadParameter(f"{ptxas} says nothing of a line: {done.stderr.strip()[:300]}")
+        if not found:
+            return refused
+        first = HEAD.count("\n") + 1
+        refused |= {left[int(number) - first]: words for number, words in reversed(found)}
 
 
 def ours(line: str) -> str:
@@ -118,11 +129,12 @@ def main(
 ) -> None:
     """Count the lines on which the two do not agree, and print some."""
     lines = drawn(seed)
-    agree, lost, let_through = 0, [], []
+    agree, taken, lost, let_through = 0, 0, [], []
     while count > 0:
         batch = list(dict.fromkeys(next(lines) for _ in range(min(count, _BATCH))))
         count -= _BATCH
         refused = theirs(ptxas, batch)
+        taken += len(batch) - len(refused)
         for line in batch:
             reason = ours(line)
             if bool(reason) == (line in refused):
@@ -131,6 +143,7 @@ def main(
                 lost.append(f"{line}  we: {reason}")
             else:
                 let_through.append(f"{line}  ptxas: {refused[line]}")
+    print(f"{taken} lines are taken by ptxas")
     for title, found in (("taken by ptxas alone", lost), ("taken by us alone", let_through)):
         print(f"{title}: {len(found)} of {agree + len(lost) + len(let_through)}, seed {seed}")
         print("".join(f"    {line}\n" for line in found[:show]), end="")

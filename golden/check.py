@@ -95,7 +95,7 @@ class OperandChecker(Checker):
         for slot, register in enumerate(uop.sources):
             if uop.dead >> slot & 1:
                 lost[register] = written[register]
-        if uop.releases:
+        if uop.releases and uop.mask:
             for register in range(uop.releases.bit_length()):
                 if uop.releases >> register & 1:
                     lost[register] = written[register]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from itertools import islice
 from pathlib import Path
@@ -54,19 +55,24 @@ def test_an_assembler_that_says_nothing_of_a_line_is_named(tmp_path: Path) -> No
     assert "no such GPU" in result.output.replace("\n", " ")
 
 
+#: What the assembler takes and the manual lacks: carries of 16 bits, predicates in pairs of halves.
+LACKING = re.compile(r"addc\.[us]16|\w+\.pred .*%hh")
+
+
 def test_we_take_what_nvidia_takes_and_little_else() -> None:
     """Verdicts of `TAKES["ptxas"]`, recorded with `bench.acceptance.theirs`."""
     lines = list(dict.fromkeys(islice(acceptance.drawn(TAKES["seed"]), TAKES["drawn"])))
     taken = {lines[number] for number in TAKES["taken"]}
     assert len(taken) > 300
     lost = {line: reason for line in lines if line in taken and (reason := acceptance.ours(line))}
-    assert not lost
-    others = [line for line in lines if line not in taken and not acceptance.ours(line)]
-    assert len(others) < 0.005 * len(lines), others
+    assert not {line: reason for line, reason in lost.items() if not LACKING.match(line)}
+    numbers = {line: number for number, line in enumerate(lines)}
+    others = [numbers[line] for line in lines if line not in taken and not acceptance.ours(line)]
+    assert others == TAKES["taken by us alone"], [lines[number] for number in others]
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_seed_draws_the_lines_again(seed: int) -> None:
     first, again = (list(islice(acceptance.drawn(seed), 50)) for _ in range(2))
     assert first == again
-    assert not any(letter in line.partition(" ")[2] for line in first for letter in "ABCD")
+    assert not any(letter in line.partition(" ")[2] for line in first for letter in "ABCDE")

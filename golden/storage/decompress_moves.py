@@ -33,7 +33,7 @@ class DecompressMoves:
     def issue(self, uop: TraceUop, missing: int) -> None:
         """A uop issues, or a move. What is moved is no longer compressed, nor is what the uop writes first of
         all: it had no physical register (`missing`), and what is known of it is of a value that was released.
-        A collector may keep the new value, so that no write tells."""
+        A collector or a cache may keep the new value, so that no write tells."""
         if uop.seq & MOVE:
             missing = 1
         if missing:

@@ -81,19 +81,19 @@ class DeadlockReserve(wiring.Component):
             raise TypeError(f"Reserve needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         core = config.sub_core
-        width, whole = REGISTER_WIDTH + 1, bits(core.warp_registers + 1)
+        width = REGISTER_WIDTH + 1
         super().__init__(
             {
                 "launch": In(1),
                 "needs": In(width),
                 "everybody": In(1),
-                "whole": In(whole),
+                "whole": In(bits(core.warp_registers + 1)),
                 "members": In(core.warps),
                 "here": In(core.warps),
                 "taken": In(Change(config)),
                 "given": In(Change(config)),
                 "served": Out(core.warps),
-                "floor": Out(max(width, whole)),
+                "floor": Out(max(REGISTER_WIDTH + 1, bits(core.warp_registers + 1))),
             }
         )
 
@@ -111,16 +111,16 @@ class DeadlockReserve(wiring.Component):
                 loses.eq(Mux(gives[warp], self.given.count, 0)),
             ]
             m.d.sync += count.eq(count - gets + loses)
-        whole = Signal.like(self.whole, name="whole_of_cta")  # 0: one warp is served first
-        self._whole = whole
+        of_all = Signal.like(self.whole, name="whole_of_cta")  # 0: one warp is served first
+        self._whole = of_all
         with m.If(self.launch):
             alone = ~self.everybody & (self.whole == 0)
-            m.d.sync += [whole.eq(self.whole), *(count.eq(Mux(alone, self.needs, 0)) for count in left)]
+            m.d.sync += [of_all.eq(self.whole), *(count.eq(Mux(alone, self.needs, 0)) for count in left)]
         first, of_warp = self._one_warp(m, left)
-        of_cta = self._one_cta(m, left, takes, gives, whole)
+        of_cta = self._one_cta(m, left, takes, gives, of_all)
         by_cta = Signal()
         m.d.comb += [
-            by_cta.eq(whole != 0),
+            by_cta.eq(of_all != 0),
             self.served.eq(Mux(by_cta, self.members, first)),
             self.floor.eq(Mux(by_cta, of_cta, of_warp)),
         ]

@@ -78,7 +78,7 @@ class DecompressMoves(wiring.Component):
 
     Latency: none; what was stored in cycle t counts in t. From t + 1 on a register counts as not compressed
     that is moved in t, or that the uop of t writes first of all: what is known of one that was nowhere is of
-    a value that was released, and a collector may keep the new one, so that no write tells.
+    a value that was released, and a collector or cache may keep the new one, so that no write tells.
 
     Raises
     ------

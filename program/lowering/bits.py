@@ -144,8 +144,8 @@ def extract(ctx: Context, form: Form) -> None:
         return
     a, position, length = (
         ctx.value(form.operands[1], ptx),
-        ctx.value(form.operands[2], B32),
-        ctx.value(form.operands[3], B32),
+        ctx.value(form.operands[2], U32),
+        ctx.value(form.operands[3], U32),
     )
     ctx.emit(Op.BFE, ctx.dst(form.operands[0], 1), a, position, length, dtype=ptx.compute)
 
@@ -159,7 +159,9 @@ def insert(ctx: Context, form: Form) -> None:
     if ptx.bits == 64:
         wide.insert(ctx, form, ptx)
         return
-    ctx.emit(Op.BFI, ctx.dst(form.operands[0], 1), *(ctx.value(o, B32) for o in form.operands[1:]))
+    types = (B32, B32, U32, U32)
+    parts = [ctx.value(o, ptx) for o, ptx in zip(form.operands[1:], types, strict=True)]
+    ctx.emit(Op.BFI, ctx.dst(form.operands[0], 1), *parts)
 
 
 @lowers("bmsk")

@@ -54,6 +54,8 @@ _EFFECTS = frozenset(
 #: Opcodes whose sources may be registers that are wider than the type, of which the low bits count.
 _NARROWING = ("st", "cvt")
 _ACCESSES = ("ld", "ldu", "st")
+#: Instructions whose types are those of elements, several of which a register holds.
+_FRAGMENTS = ("mma", "wmma")
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 _SREGS: dict[str, Sreg] = {
@@ -283,16 +285,21 @@ class Context:
     def _check_kind(self, register: Register, ptx: PtxType, what: str) -> None:
         """Refuses a register that is declared for numbers of another kind."""
         declared = self.register_type(register)
-        if holds(declared, ptx):
+        if holds(declared, ptx) or self.form.opcode in _FRAGMENTS or self._in_free_vector(ptx):
             return
-        vector = self.form.opcode in _ACCESSES and any(isinstance(o, Vector) for o in self.form.operands)
-        if ptx.is_float and vector:  # NVIDIA's assembler lets integers hold them, in vectors alone
-            return
-        bits = max(16, ptx.bits)
         self.form.refuse(
-            f"{what} {register.name} is a .{declared.name} where a .{ptx.name} is expected: take a .b{bits} "
-            f"register, or mov.b{bits} it into one of the type"
+            f"{what} {register.name} is a .{declared.name} where a .{ptx.name} is expected: take a "
+            f".b{declared.bits} register, or mov.b{declared.bits} it into one of the type"
         )
+
+    def _in_free_vector(self, ptx: PtxType) -> bool:
+        """Whether the elements of a vector that is loaded or stored may be of any kind: NVIDIA's assembler
+        lets them where one is untyped, and integers where the type is a float."""
+        if self.form.opcode not in _ACCESSES:
+            return False
+        vectors = [operand for operand in self.form.operands if isinstance(operand, Vector)]
+        elements = [e for vector in vectors for e in vector.elements if isinstance(e, Register)]
+        return any(self.register_type(e).kind == "b" for e in elements) or bool(vectors and ptx.is_float)
 
     def _check_carrier(self, register: Register, ptx: PtxType, what: str) -> None:
         """Refuses a register that is wider than a type and that PTX does not let hold a value of it."""
@@ -362,13 +369,17 @@ class Context:
     def immediate(self, operand: Immediate, ptx: PtxType) -> int:
         """The bits of a constant in a type."""
         value = operand.value
-        if ptx.is_float and operand.kind == "int":
-            self.form.refuse(
-                f"a constant of a .{ptx.name} is written with a point, or as 0f or 0d and its bits"
-            )
+        bits = f"a .{ptx.name} takes a constant"
+        if ptx.kind in "su" and operand.kind != "int" and self._in_free_vector(ptx):
+            ptx = TYPES[f"b{ptx.bits}"]
+        if ptx.is_float and operand.kind == "int" and not self._in_free_vector(ptx):
+            self.form.refuse(f"{bits} with a point, or 0f or 0d and its bits")
         if ptx.kind in "su" and operand.kind != "int":
-            self.form.refuse(f"a .{ptx.name} takes no constant of a float")
-        if operand.kind == "f64" and ptx.bits in (16, 32) and (ptx.is_float or ptx.bits == 32):
+            self.form.refuse(f"{bits} without a point")
+        if ptx.kind == "b" and operand.kind != "int" and ptx.bits != int(operand.kind[1:]):
+            instead = {32: " or 0f and its bits", 64: " or of doubles"}.get(ptx.bits, "")
+            self.form.refuse(f"{bits} without a point{instead}")
+        if operand.kind == "f64" and ptx.bits in (16, 32) and ptx.is_float:
             value = float_bits(double_from_bits(value), ptx.bits)
         elif operand.kind == "f32" and ptx.name == "f64":
             value = float_bits(double_from_bits(float_to_double(value)), 64)

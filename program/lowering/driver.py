@@ -52,8 +52,10 @@ def lower_instruction(ctx: Context, instruction: Instruction) -> None:
         if isinstance(instruction.operands[0] if instruction.operands else None, Address):
             hazards += names_in(instruction.operands[0])
     ctx.begin(form, guard, frozenset(hazards))
-    rule.handler(ctx, form)
     advice = misnamed(instruction.opcode, instruction.modifiers)
+    if advice and "pred" in instruction.modifiers:  # of which no rule but those of logic knows what to do
+        form.refuse(advice)
+    rule.handler(ctx, form)
     if advice:  # behind the rule, which may know better what is wrong
         form.refuse(advice)
     ctx.finish()

@@ -55,8 +55,10 @@ _EVERY = frozenset((*_LOADED, *_FLOATS, "pred"))
 
 def holds(declared: PtxType, ptx: PtxType) -> bool:
     """Whether a register that is declared so may hold a value of a type, whatever its width: untyped bits
-    hold anything, integers those of either sign, floats their own kind."""
+    hold anything, integers those of either sign, floats their own kind, a pair of halves integers, too."""
     if "b" in (declared.kind, ptx.kind):
+        return True
+    if declared.name == "f16x2" and not ptx.is_float:
         return True
     if declared.is_float and ptx.is_float:
         return declared.name == ptx.name
