@@ -166,7 +166,7 @@ class CtaDispatch(wiring.Component):
             Signal(range(cores)),
         )  # warps of a CTA: per sub-core; so many have one more
         begin = Signal(range(cores))
-        usable, held, free = Signal(config.warps), Signal(config.warps), Signal(config.warps)  # warp slots
+        usable, held, free = (Signal(config.warps, name=name) for name in ("usable", "held", "free"))  # slots
         running = Signal(config.warps)  # warps that have not drained
         active = Signal(slots)  # CTA slots
         # CTA slot of every warp, as bit planes: bit p of all of them in one register.
