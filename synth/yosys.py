@@ -21,6 +21,8 @@ for line in sys.stdin.read().splitlines():
 """
 #: How Yosys begins to say that ABC failed, or ended without a netlist.
 _MAPPER = ("ERROR: ABC: ", "ERROR: Can't open ABC ")
+#: ... that it was killed, which a shell tells as 128 and the signal.
+_KILLED = "failed: return code 137 "
 
 
 def version() -> str:
@@ -36,13 +38,19 @@ def version() -> str:
 
 def run(passes: list[str], folder: Path) -> str:
     """Run passes on an empty design in `folder` and return what Yosys printed. Raises YosysError with its
-    last lines, MapperError where ABC failed."""
+    last lines, MapperError where ABC failed. That it was killed says nothing of library or design, and is no
+    MapperError: another way of mapping would hide it."""
     version()
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM], cwd=folder, input="\n".join(passes), capture_output=True, text=True
     )
     output = done.stdout + done.stderr
     if done.returncode:
+        if _KILLED in output:
+            raise YosysError(
+                "ABC was killed, as the system does with the largest process when memory is short: end other "
+                "programs, or add swap; a unit of a million gates takes 19 GB"
+            )
         tail = "\n".join(output.strip().splitlines()[-10:])
         error = MapperError if any(words in output for words in _MAPPER) else YosysError
         raise error(f"Yosys failed (exit code {done.returncode}): {tail}")

@@ -51,6 +51,19 @@ def test_an_error_of_the_mapper_is_told_apart(tmp_path: Path) -> None:
         )
 
 
+def test_a_mapper_that_was_killed_is_no_error_of_the_mapper(tmp_path: Path) -> None:
+    """Mapping another way would hide that memory is short."""
+    killed = tmp_path / "abc"
+    killed.write_text("#!/bin/sh\nkill -9 $$\n")
+    killed.chmod(0o755)
+    (tmp_path / "gate.v").write_text("module gate (input a, b, output y);\n  assign y = a & b;\nendmodule\n")
+    with pytest.raises(YosysError, match=r"ABC was killed, .* add swap") as raised:
+        yosys.run(
+            ["read_verilog gate.v", "synth -run begin:fine", "techmap", f"abc -exe {killed} -g AND"], tmp_path
+        )
+    assert not isinstance(raised.value, MapperError)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
 def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     program = f"from pathlib import Path; from warpbank.synth import yosys; yosys.run([{LASTS!r}], Path('.'))"
