@@ -32,6 +32,7 @@ class Mapping(ABC):
     lacking : mask of the warps whose first uop cannot issue for want of physical registers.
     choosing : mask of those whose first uop waits until physical registers have been chosen for it.
     blanks : a register that comes into a cache without content is written there as zeros.
+    served : mask of the warps of the CTA that is served first.
     released : homes that became free in this cycle.
     dropped : (warp, register) that had them.
     """
@@ -40,6 +41,7 @@ class Mapping(ABC):
     lacking: int
     choosing: int
     blanks: bool
+    served: int
     released: list[Home]
     dropped: list[tuple[int, int]]
 

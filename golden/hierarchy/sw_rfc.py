@@ -32,6 +32,22 @@ class SwRfc(ResultCache):
     ) -> None:
         super().__init__(config, main, quiet, probe)
         self._both = [0] * self._rows  # mask of the entries whose result goes to the banks, too
+        self._keeps = False  # physical registers are kept for one CTA, and so are rows
+
+    def launch(self, registers: int, exempt: int, slots: int, kept: int) -> None:
+        """A launch begins."""
+        super().launch(registers, exempt, slots, kept)
+        self._keeps = kept > 0
+
+    @property
+    def may_activate(self) -> int:
+        """Mask of the warps that could be activated: none if no row of the cache is free. Where physical
+        registers are kept for one CTA the others leave a row to each of its warps: they may lack registers,
+        and keep their rows until they have them."""
+        may, served = super().may_activate, self._mapping.served
+        if may and self._keeps and len(self.offsets.unused) <= (may & served).bit_count():
+            return may & served
+        return may
 
     def before(self, uop: TraceUop) -> TraceUop | None:
         """The move that must issue in the place of a uop: before one that writes some lanes, wherever its

@@ -29,6 +29,7 @@ class Direct(Mapping):
         self.busy = False
         self.lacking = self.choosing = 0
         self.blanks = False
+        self.served = 0
         self.released = []
         self.dropped = []
 

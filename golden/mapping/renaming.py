@@ -58,6 +58,7 @@ class Renaming(Mapping):
         self._counting = 0  # cycles until the exempt registers of a launch have been counted
         self._launched = 0, True, 0  # what the reserve is told of it then
         self.blanks = True
+        self.served = 0
         self.released = []
         self.dropped = []
 
@@ -78,8 +79,8 @@ class Renaming(Mapping):
 
     def serve(self, warps: int) -> bool:
         """From the next cycle on the CTA of these warps is served first. Returns whether that is a change."""
-        changed = self.reserve.members != warps
-        self.reserve.members = warps
+        changed = self.served != warps
+        self.served = self.reserve.members = warps
         self.busy |= changed
         return changed
 

@@ -172,7 +172,7 @@ class ResultCache(Hierarchy, ABC):
             offsets.allocate.eq(self.activate),
             offsets.release.eq(choice.any),
             offsets.address.eq(choice.index),
-            self.may_activate.eq(Mux(offsets.available, ~here, 0)),
+            self.may_activate.eq(Mux(offsets.available, self._candidates(m, ~here), 0)),
         ]
         if self._probe:
             emit(
@@ -182,6 +182,10 @@ class ResultCache(Hierarchy, ABC):
                 warp=Array(self._owner)[choice.index],
                 offset=choice.index,
             )
+
+    def _candidates(self, m: Module, others: Value) -> Value:
+        """Those of the warps without a row that may get one, where one is free."""
+        return others
 
     def _row_of(self, m: Module, warp: Value, name: str) -> Signal:
         """The row of a warp, one-hot; 0 if it has none."""

@@ -21,6 +21,17 @@ class SwRfc(ResultCache):
     its grant.
     """
 
+    def _candidates(self, m: Module, others: Value) -> Value:
+        """Where physical registers are kept for one CTA the others leave a row to each of its warps."""
+        if not self._config.takes_flags:
+            return others
+        keeps, served = Signal(name="keeps_rows"), Signal(len(others), name="served_without_row")
+        with m.If(self.launch):
+            m.d.sync += keeps.eq(self.start.kept != 0)
+        m.d.comb += served.eq(others & self.start.served)
+        short = keeps & (sum(~self._held) <= sum(served))
+        return Mux(short, served, others)
+
     def _operands(self, m: Module) -> Operands:
         read, near = self.read.payload, self.read.payload.near
         row = self._row_of(m, read.warp, "reader")

@@ -16,8 +16,9 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.mapping.availability import POLICIES
 from warpbank.program.hint_passes import with_hints
-from warpbank.program.random_programs.operations import random_trace
+from warpbank.program.random_programs.operations import random_op, random_trace
 from warpbank.program.random_programs.release import with_flags
+from warpbank.program.random_programs.strands import STRAND_REGISTERS, in_strands, with_strands
 from warpbank.program.runner import compile_job, trace_job
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import lockstep
@@ -84,3 +85,34 @@ def test_the_registers_of_a_cta_are_kept(scheduler: str) -> None:
     assert outcome.divergence is None, f"seed 3: {outcome.divergence.reason}"
     assert outcome.result is not None
     assert outcome.result.counters["renaming.unmaps"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("seed", "rows", "active"), [(1, 1, 1), (2, 1, 2), (3, 1.5, 4)])
+def test_rows_of_a_cache_are_kept_for_a_cta(seed: int, rows: float, active: int) -> None:
+    """Under `sw-rfc`, in strands: without the rows that are kept these programs deadlock."""
+    scheme = parse_scheme("sw-rfc+renaming")
+    config = with_overrides(
+        preset("tiny"),
+        [
+            "sub_cores=2",
+            "sub_core.warps=4",
+            "sub_core.banks=2",
+            f"sub_core.rows={int(STRAND_REGISTERS * rows)}",
+            f"sub_core.active_warps={active}",
+            "lanes=2",
+        ],
+    )
+    trace = random_trace(
+        seed,
+        ctas=4,
+        warps=4,
+        length=15,
+        barriers=2,
+        launches=2,
+        registers=STRAND_REGISTERS,
+        make=in_strands(random_op),
+    )
+    trace = with_strands(trace, scheme.machine(config).sub_core.cache.registers)
+    outcome = lockstep(with_flags(trace, seed, registers=STRAND_REGISTERS), config, scheme, PysimEngine())
+    assert outcome.divergence is None, f"seed {seed}: {outcome.divergence.reason}"

@@ -20,6 +20,8 @@ from warpbank.arch.events import Record
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.check import OperandMismatch
+from warpbank.golden.hierarchy.result_cache import ResultCache
+from warpbank.golden.hierarchy.sw_rfc import SwRfc
 from warpbank.golden.mapping import renaming
 from warpbank.golden.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.golden.mapping.exempt import Exempt
@@ -138,10 +140,24 @@ def test_with_barriers_a_cta_can_always_go_on(scheduler: str, cores: int) -> Non
 
 @pytest.mark.parametrize(
     "scheme",
-    ["bow-wr+renaming", "malekeh+renaming", "renaming+gscalar", "rfc+renaming", "bow-wb+renaming+bdi"],
+    [
+        "bow-wr+renaming",
+        "malekeh+renaming",
+        "renaming+gscalar",
+        "bow-wb+renaming+bdi",
+        "rfc+renaming",
+        "sw-rfc+renaming",
+    ],
 )
 def test_with_barriers_under_other_collectors_and_storages(scheme: str) -> None:
     assert with_barriers(3, "two_level", 2, scheme)
+
+
+def test_without_rows_for_a_cta_its_warps_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under `sw-rfc` a warp that lacks registers keeps its row of the cache."""
+    monkeypatch.setattr(SwRfc, "may_activate", ResultCache.may_activate)
+    with pytest.raises(ExecutionError, match="no warp can ever proceed"):
+        with_barriers(3, "two_level", 2, "sw-rfc+renaming")
 
 
 def test_without_registers_for_a_cta_its_warps_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
