@@ -548,20 +548,20 @@ class SmConfig(_Checked):
 
     def launch_reserve(self, registers: int, exempt: int, warps_per_cta: int) -> int:
         """Return the physical registers of a sub-core that a launch keeps for the CTA that is served first:
-        all that its warps can have there at a time. 0 where there are enough for every warp, or where those
-        of one CTA do not fit."""
-        renamed = registers - exempt
+        all that its warps can have there at a time. 0 where there are enough for every warp, where those of
+        one CTA do not fit, and on a machine that does not rename."""
         _, slots = self.launch_shape(registers, exempt, warps_per_cta)
-        if slots * registers <= self.sub_core.warp_registers or not self._fits(registers, warps_per_cta):
+        enough = slots * registers <= self.sub_core.warp_registers
+        if not self.takes_flags or enough or not self._fits(registers, warps_per_cta):
             return 0
-        return renamed * self._share(warps_per_cta)
+        return (registers - exempt) * self._share(warps_per_cta)
 
     def _share(self, warps_per_cta: int) -> int:
         """Return the most warps of a CTA that a sub-core has."""
         return -(-warps_per_cta // self.sub_cores)
 
     def _fits(self, registers: int, warps_per_cta: int) -> bool:
-        """Whether the physical registers of a sub-core are as many as its warps of a CTA can have."""
+        """Return whether the physical registers of a sub-core are as many as its warps of a CTA can have."""
         return self._share(warps_per_cta) * registers <= self.sub_core.warp_registers
 
     def to_dict(self) -> dict[str, Any]:

@@ -69,7 +69,7 @@ _BATCH = 2000
 
 
 def drawn(seed: int) -> Iterator[str]:
-    """Lines without end."""
+    """PTX lines, drawn at random without end."""
     rng = random.Random(seed)
     while True:
         line = rng.choice(_LINES)
@@ -93,7 +93,7 @@ def module(lines: list[str]) -> str:
 
 
 def theirs(ptxas: Path, lines: list[str]) -> dict[str, str]:
-    """Lines that the assembler refuses, with its words. It is asked again without them, until it refuses
+    """Map of lines that the assembler refuses to its words. It is asked again without them, until it refuses
     none: it may stop at one before it has seen the others."""
     refused: dict[str, str] = {}
     while True:

@@ -87,7 +87,8 @@ class OperandChecker(Checker):
             register += 1
 
     def _lose(self, uop: TraceUop, written: list[int], lost: dict[int, int]) -> None:
-        """What a uop declares dead is lost but for the lanes that it writes; a move need not read what is."""
+        """Note the lanes that a uop's dead registers lose, but for those that it writes; take them off what a
+        move is compared on."""
         if uop.seq & MOVE:
             register = uop.destination
             uop.expected = [(uop.expected[0][0], written[register] & ~lost.get(register, 0))]

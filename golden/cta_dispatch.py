@@ -78,7 +78,7 @@ class CtaDispatch:
         registers = int(launch["registers"])
         shape = registers, self.exempt.bit_count(), self._warps_per_cta
         self.rows_per_warp, self.slots = self._config.launch_shape(*shape)
-        self.kept = self._config.launch_reserve(*shape) if self._config.takes_flags else 0
+        self.kept = self._config.launch_reserve(*shape)
         self._check(self._trace.kernels[int(launch["kernel"])], registers)
         self._shared_free = self._config.cta.shared_bytes
         self._begin = 0

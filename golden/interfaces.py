@@ -57,8 +57,8 @@ class Mapping(ABC):
 
     @abstractmethod
     def serve(self, warps: int) -> bool:
-        """From the next cycle on the CTA of these warps is served first. Returns whether that changes what
-        any warp lacks."""
+        """Serve the CTA of these warps first, from the next cycle on. Returns whether that changes what any
+        warp lacks."""
 
     @abstractmethod
     def end(self, warp: int) -> None:

@@ -135,7 +135,7 @@ class SubCore:
         self.probe.emit("warp_start", warp, warp * rows)
 
     def serve(self, warps: int, cycle: int) -> None:
-        """The CTA of these warps is served first, from `cycle` on."""
+        """Serve the CTA of these warps first, from `cycle` on."""
         if self.mapping.serve(warps):
             self._settled = False
             self.wake_at(cycle)

@@ -49,7 +49,7 @@ def run(passes: list[str], folder: Path) -> str:
         if _KILLED in output:
             raise YosysError(
                 "ABC was killed, as the system does with the largest process when memory is short: end other "
-                "programs, or add swap; a unit of a million gates takes 19 GB"
+                "programs, or add swap; `ltrf`, of 1.4 million cells, takes 19 GB"
             )
         tail = "\n".join(output.strip().splitlines()[-10:])
         error = MapperError if any(words in output for words in _MAPPER) else YosysError

@@ -29,7 +29,7 @@ AWAY = [Op(Unit.CONTROL)] * 6
 
 
 def released_trace() -> Trace:
-    """The trace, for machines of four lanes."""
+    """Trace of a register that is written twice before anything of it reaches a bank."""
     ops = [
         *(alu(REGISTER), *AWAY, alu(2, REGISTER, unit=Unit.SFU)),
         *(alu(REGISTER, 2, mask=LOW), alu(REGISTER, mask=HIGH), alu(3, REGISTER)),
@@ -42,7 +42,7 @@ def released_trace() -> Trace:
 
 
 def lost_trace() -> Trace:
-    """The second trace."""
+    """Trace of a register that a collector hands back with lanes that a release has ended."""
     ops = [
         *(alu(REGISTER), *AWAY, alu(2, REGISTER), *AWAY * 5),
         *(alu(REGISTER, mask=LOW), *AWAY, alu(3, REGISTER, mask=LOW)),
@@ -57,7 +57,7 @@ def lost_trace() -> Trace:
 
 
 def _values(trace: Trace, *numbers: int) -> np.ndarray:
-    """A number for all lanes of each result."""
+    """Values of a trace with a number for all lanes of each result."""
     values = trace.values.copy()
     values[:, : HIGH.bit_length()] = np.array(numbers)[:, None]
     return values

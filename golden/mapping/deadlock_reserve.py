@@ -43,17 +43,17 @@ class DeadlockReserve:
 
     @property
     def by_cta(self) -> bool:
-        """Whether a CTA is served first, and not one warp."""
+        """Test of the launch: a CTA is served first, and not one warp."""
         return self._whole > 0
 
     @property
     def stale(self) -> bool:
-        """Whether what has been counted is another CTA's."""
+        """Test of the count: it is another CTA's."""
         return bool(self._counted & ~self.members)
 
     @property
     def busy(self) -> bool:
-        """Something is still to be counted."""
+        """Test of the next cycle: it has something to count."""
         return self.by_cta and self._counted != self.members
 
     def launch(self, needs: int, everybody: bool, whole: int) -> None:

@@ -43,7 +43,7 @@ class Direct(Mapping):
         self._rows = rows
 
     def serve(self, warps: int) -> bool:
-        """Nobody lacks anything."""
+        """Serve every warp alike: none lacks anything."""
         return False
 
     def end(self, warp: int) -> None:

@@ -78,7 +78,7 @@ class Renaming(Mapping):
         """A new warp: its registers are nowhere yet."""
 
     def serve(self, warps: int) -> bool:
-        """From the next cycle on the CTA of these warps is served first. Returns whether that is a change."""
+        """Serve the CTA of these warps first, from the next cycle on. Returns whether that is a change."""
         changed = self.served != warps
         self.served = self.reserve.members = warps
         self.busy |= changed

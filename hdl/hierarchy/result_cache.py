@@ -184,7 +184,7 @@ class ResultCache(Hierarchy, ABC):
             )
 
     def _candidates(self, m: Module, others: Value) -> Value:
-        """Those of the warps without a row that may get one, where one is free."""
+        """Mask of the warps that may get a free row, of the `others`, which have none."""
         return others
 
     def _row_of(self, m: Module, warp: Value, name: str) -> Signal:

@@ -22,7 +22,8 @@ class SwRfc(ResultCache):
     """
 
     def _candidates(self, m: Module, others: Value) -> Value:
-        """Where physical registers are kept for one CTA the others leave a row to each of its warps."""
+        """Mask of the warps that may get a free row: while physical registers are kept for one CTA, all if
+        more rows are free than warps of that CTA have none, else these warps."""
         if not self._config.takes_flags:
             return others
         keeps, served = Signal(name="keeps_rows"), Signal(len(others), name="served_without_row")

@@ -271,7 +271,7 @@ class Arbiter(wiring.Component):
         return reduce(or_, (Mux(here[number], slots[number], 0) for number in range(self._lookups)))
 
     def _entry(self) -> data.StructLayout:
-        """An entry of a bank's FIFO: a group. Where operands are looked up, which of them lie in the bank is
+        """Layout of a bank's FIFO: a group. Where operands are looked up, which of them lie in the bank is
         known late: it is kept beside them, and tells of slots when the group is the oldest."""
         if not self._lookups:
             return self._group()
@@ -287,7 +287,7 @@ class Arbiter(wiring.Component):
         )
 
     def _group(self) -> data.StructLayout:
-        """A group: collector, slots, their rows."""
+        """Layout of a group: collector, slots, their rows."""
         core = self._config.sub_core
         return data.StructLayout(
             {

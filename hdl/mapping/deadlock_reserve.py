@@ -35,17 +35,8 @@ class DeadlockReserve(wiring.Component):
     """Deadlock reserve: keeps the last free registers for the warps of one CTA, where there are fewer than
     all warps might need.
 
-    One CTA of the SM is served first, in every sub-core, until it ends (`CtaDispatch`). The other warps leave
-    as many registers free as its warps here can still need. So these never wait for registers, not at a
-    barrier either, where they wait for each other alone; and when the CTA ends, there are enough for the next
-    one. A CTA whose turn has come counts as one that has nothing; the registers that its warps have are
-    counted one warp a cycle, each in a cycle in which it neither gets nor gives any back.
-
-    Where the registers of one CTA do not fit, one warp is served first: the same until it has issued its last
-    uop or waits at a barrier, then the next one in rotating order that does not. The others leave as many
-    registers free as it can still need. So it never waits for registers, and when it ends there are enough
-    for any other warp. (Warps that wait at a barrier may hold what the others need: then nobody can proceed,
-    and the run stops with an error.)
+    See `warpbank.golden.mapping.deadlock_reserve.DeadlockReserve` for who is served first, and what others
+    leave.
 
     A counter per warp holds what it can still need where one warp is served first; else what it has, negated.
 
@@ -127,7 +118,8 @@ class DeadlockReserve(wiring.Component):
         return m
 
     def _one_warp(self, m: Module, left: list[Signal]) -> tuple[Signal, Value]:
-        """The warp that is served first, one-hot, and what it can still need."""
+        """Choose the warp that is served first where a CTA's registers do not fit. Returns it, one-hot, and
+        its need."""
         warps = len(left)
         last = Signal(self._config.sub_core.warp_width)
         behind, first, has = Signal(warps), Signal(warps), Signal.like(left[0], name="has")
@@ -140,7 +132,8 @@ class DeadlockReserve(wiring.Component):
         return first, Mux(has < 0, 0, has)
 
     def _one_cta(self, m: Module, left: list[Signal], takes: Value, gives: Value, whole: Value) -> Value:
-        """What the warps of the CTA that is served first can still need."""
+        """Keep the need of the CTA that is served first, beside what its counted warps have. Returns the
+        registers that the others leave free for it."""
         counted = Signal(len(left))  # warps whose registers have been counted
         rest = Signal(signed(len(whole) + 1), name="rest")  # of its need, beside theirs
         self._counted, self._rest = counted, rest

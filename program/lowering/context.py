@@ -293,8 +293,8 @@ class Context:
         )
 
     def _in_free_vector(self, ptx: PtxType) -> bool:
-        """Whether the elements of a vector that is loaded or stored may be of any kind: NVIDIA's assembler
-        lets them where one is untyped, and integers where the type is a float."""
+        """Test of a vector that is loaded or stored: its elements may be of any kind. NVIDIA's assembler lets
+        them where one is untyped, and integers where the type is a float."""
         if self.form.opcode not in _ACCESSES:
             return False
         vectors = [operand for operand in self.form.operands if isinstance(operand, Vector)]

@@ -15,6 +15,8 @@ _FLOATS = (*_REALS, "f16", "f16x2", "bf16", "bf16x2")
 _LOADED = (*(f"{kind}{bits}" for bits in (8, 16, 32, 64) for kind in "bus"), *_REALS, "b128")
 _SELECTED = (*_BITS, *_WORDS, *_REALS)
 
+_EVERY = frozenset((*_LOADED, *_FLOATS, "pred"))
+
 #: Types that an instruction may name, where each of its types must be one of them.
 NAMED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("add", "sub", "mul", "mad", "min", "max"), (*_WORDS, *_FLOATS)),
@@ -50,11 +52,8 @@ def misnamed(opcode: str, modifiers: tuple[str, ...]) -> str:
     return f".{wrong} is no type of {opcode}: take one of {' '.join('.' + name for name in allowed)}"
 
 
-_EVERY = frozenset((*_LOADED, *_FLOATS, "pred"))
-
-
 def holds(declared: PtxType, ptx: PtxType) -> bool:
-    """Whether a register that is declared so may hold a value of a type, whatever its width: untyped bits
+    """Test of a register's declared type: it may hold a value of another, whatever their widths. Untyped bits
     hold anything, integers those of either sign, floats their own kind, a pair of halves integers, too."""
     if "b" in (declared.kind, ptx.kind):
         return True

@@ -116,6 +116,10 @@ def test_without_a_reserve_warps_wait_for_each_other(monkeypatch: pytest.MonkeyP
         fewest(0, "lrr")
 
 
+#: Seed and exempt registers of programs with barriers.
+BARRIERS = ((0, 0), (1, 0b100100), (2, 0))
+
+
 def with_barriers(seed: int, scheduler: str, cores: int, scheme: str = "renaming", exempt: int = 0) -> int:
     """Cycles of a random program of up to twelve registers whose CTAs have two warps in each sub-core and
     four barriers, on as many physical registers of a sub-core as one CTA may need."""
@@ -134,7 +138,7 @@ def with_barriers(seed: int, scheduler: str, cores: int, scheme: str = "renaming
 @pytest.mark.parametrize("cores", [1, 2])
 @pytest.mark.parametrize("scheduler", ["two_level", "gto", "lrr"])
 def test_with_barriers_a_cta_can_always_go_on(scheduler: str, cores: int) -> None:
-    for seed, exempt in ((0, 0), (1, 0b100100), (2, 0)):
+    for seed, exempt in BARRIERS:
         assert with_barriers(seed, scheduler, cores, exempt=exempt), f"seed {seed}"
 
 
@@ -160,12 +164,17 @@ def test_without_rows_for_a_cta_its_warps_wait_for_each_other(monkeypatch: pytes
         with_barriers(3, "two_level", 2, "sw-rfc+renaming")
 
 
-def test_without_registers_for_a_cta_its_warps_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one warp is served first, the others of its CTA may wait for registers, and it for them."""
+@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize("scheduler", ["two_level", "gto", "lrr"])
+def test_without_registers_for_a_cta_its_warps_wait_for_each_other(
+    scheduler: str, cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where one warp is served first, the others of its CTA may wait for registers, and it for them: in all
+    programs of `test_with_barriers_a_cta_can_always_go_on`."""
     monkeypatch.setattr(SmConfig, "launch_reserve", lambda *_: 0)
-    for seed in range(3):
+    for seed, exempt in BARRIERS:
         with pytest.raises(ExecutionError, match="no warp can ever proceed"):
-            with_barriers(seed, "gto", 2)
+            with_barriers(seed, scheduler, cores, exempt=exempt)
 
 
 class GoesOn(DeadlockReserve):

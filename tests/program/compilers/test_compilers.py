@@ -41,7 +41,11 @@ def test_memory_is_what_numpy_says(name: str, seed: int, order: CodeOrder) -> No
 
 
 @pytest.mark.quick(
-    "triton.[bhlsv]*", "triton.matmul_f16.sm80-*-[br]*[eg]", "numba.[vw]*.O3-*", "numba.matmul.O3-*-ltrf"
+    "triton.[bhlsv]*",
+    "triton.matmul_f16.sm80-*-baseline",
+    "triton.matmul_f16.sm75-*-renaming",  # a deadlock where one warp is served first
+    "numba.[vw]*.O3-*",
+    "numba.matmul.O3-*-ltrf",
 )
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("seed", SEEDS, ids=_seeded)
