@@ -32,6 +32,7 @@ from warpbank.golden.sm import simulate
 from warpbank.program.errors import ExecutionError, LaunchError
 from warpbank.program.hint_passes import with_hints
 from warpbank.program.isa import Kernel
+from warpbank.program.random_programs.intervals import with_prefetches
 from warpbank.program.random_programs.operations import random_trace
 from warpbank.program.random_programs.release import with_flags
 from warpbank.program.release.fetch import without_pir
@@ -127,10 +128,11 @@ def with_barriers(seed: int, scheduler: str, cores: int, scheme: str = "renaming
     config = with_overrides(
         preset("tiny"), ["sub_core.banks=1", f"sub_core.rows={rows}", f"sub_cores={cores}"]
     )
-    trace = with_flags(
-        random_trace(seed, ctas=6, warps=2 * cores, length=40, barriers=4, launches=2), seed, exempt=exempt
-    )
+    trace = random_trace(seed, ctas=6, warps=2 * cores, length=40, barriers=4, launches=2)
     chosen = replace(parse_scheme(scheme), scheduler=scheduler)
+    if scheme.startswith("ltrf"):
+        trace = with_prefetches(trace, config.sub_core.cache.registers, seed)
+    trace = with_flags(trace, seed, exempt=exempt)
     assert chosen.machine(config).launch_shape(12, exempt.bit_count(), 2 * cores)[1] > 2
     return simulate(trace, config, chosen).cycles
 
@@ -151,6 +153,8 @@ def test_with_barriers_a_cta_can_always_go_on(scheduler: str, cores: int) -> Non
         "bow-wb+renaming+bdi",
         "rfc+renaming",
         "sw-rfc+renaming",
+        "ltrf+renaming",
+        "ltrf-plus+bow-wr+renaming",
     ],
 )
 def test_with_barriers_under_other_collectors_and_storages(scheme: str) -> None:
