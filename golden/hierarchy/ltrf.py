@@ -133,10 +133,12 @@ class Ltrf(Hierarchy):
     # --- Warps.
 
     def launch(self, registers: int, exempt: int, slots: int, kept: int) -> None:
-        """A launch begins. What is still on its way, of warps that have ended, is forgotten if its home is
-        somebody else's from now on."""
+        """A launch begins, and all warps have ended. Where homes are somebody else's from now on, what is
+        still on its way is forgotten, and what the cache holds is not carried."""
         if self._mapping.launch(registers, exempt, slots, kept):
+            self.blocks.forget()
             self._engine.forget()
+            self._full = 0
 
     def start(self, warp: int, rows: int) -> None:
         """Start a warp of a launch whose warps have `rows` rows of every bank each."""

@@ -258,6 +258,14 @@ class WarpControlBlocks:
         """A warp of a launch starts in a slot."""
         self.warps[warp].new = True
 
+    def forget(self) -> None:
+        """Nothing that the cache holds, or that has been chosen, is wanted any more: all warps have ended."""
+        for block in (*self.rows, self._saving):
+            if block is not None:
+                block.end()
+        for each in self.chosen:
+            each.live = False
+
     def prefetch(self, uop: TraceUop) -> None:
         """The warp enters an interval, with the working set that the uop names."""
         self.warps[uop.warp].working = uop.working_set

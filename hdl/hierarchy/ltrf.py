@@ -164,7 +164,7 @@ class Ltrf(LtrfEvents, Hierarchy):
         engine = self.engine
         m.d.comb += [blocks.inbound.eq(engine.inbound), blocks.outbound.eq(engine.outbound)]
         if self._main.mapping.released:  # physical registers that are released may be somebody else's
-            m.d.comb += engine.forget.eq(self.launch)
+            m.d.comb += [blocks.forget.eq(self.launch), engine.forget.eq(self.launch)]
 
     # --- Operands.
 

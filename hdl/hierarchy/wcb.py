@@ -115,6 +115,8 @@ class WarpControlBlocks(wiring.Component):
 
     Members
     -------
+    forget : In(1). Nothing that the cache holds, or that has been chosen, is wanted any more: all warps have
+        ended.
     start : In(warps). New warps: they are in no interval, and nothing of them is alive.
     activate : In(1). `activated` gets a row; only if `may_activate` has it.
     activated : In.
@@ -138,6 +140,7 @@ class WarpControlBlocks(wiring.Component):
     freed_warp, freed_offset : Out.
     """
 
+    forget: Signal
     start: Signal
     activate: Signal
     activated: Signal
@@ -172,6 +175,7 @@ class WarpControlBlocks(wiring.Component):
         offset, warp = bits(self._rows), core.warp_width
         super().__init__(
             {
+                "forget": In(1),
                 "start": In(core.warps),
                 "activate": In(1),
                 "activated": In(warp),
@@ -351,6 +355,8 @@ class WarpControlBlocks(wiring.Component):
                 m.d.sync += [valid[number].eq(there), held.eq(register), wanted.eq(live)]
             with m.Elif(setting.goes):
                 m.d.sync += valid[number].eq(0)
+            with m.If(self.forget):
+                m.d.sync += wanted.eq(0)
             m.d.comb += [setting.valid.eq(valid[number]), setting.register.eq(held), setting.live.eq(wanted)]
 
     def _find_places(self, m: Module) -> None:
@@ -460,6 +466,8 @@ class WarpControlBlocks(wiring.Component):
             m.d.sync += self._leaving[row].eq(1)
             with m.If(over):
                 m.d.sync += alive.eq(0)
+        with m.If(self.forget):
+            m.d.sync += alive.eq(0)
         with m.If(self._freed[row]):
             m.d.sync += self._leaving[row].eq(0)
         with m.If(comes):

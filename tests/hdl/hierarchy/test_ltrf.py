@@ -266,6 +266,14 @@ class KeepsMoving(Ltrf):
         m.d.comb += self.engine.forget.eq(0)
 
 
+class WantsAfterALaunch(Ltrf):
+    """What the cache holds at a launch is still wanted."""
+
+    def _warps(self, m: Any) -> None:
+        super()._warps(m)
+        m.d.comb += self._blocks.forget.eq(0)
+
+
 class KeepsNotes(Ltrf):
     """Zeros that come into the cache are noted as what was there before."""
 
@@ -291,8 +299,11 @@ def test_mutants_of_the_cache_are_caught(unit: Any, machine: str, rest: str) -> 
     assert fails(lambda seed: lockstep(machine, seed, rest, with_unit(unit)))
 
 
-def test_what_goes_on_after_a_launch_is_caught() -> None:
-    assert fails(lambda seed: lockstep("one", seed + 1, "+renaming", with_unit(KeepsMoving), 400), seeds=4)
+@pytest.mark.parametrize(
+    ("unit", "machine", "first"), [(KeepsMoving, "one", 1), (WantsAfterALaunch, "fast", 6)]
+)
+def test_what_goes_on_after_a_launch_is_caught(unit: type[Ltrf], machine: str, first: int) -> None:
+    assert fails(lambda seed: lockstep(machine, seed + first, "+renaming", with_unit(unit), 450), seeds=4)
 
 
 @pytest.mark.long

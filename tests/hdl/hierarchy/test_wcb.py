@@ -185,7 +185,8 @@ class Bench:
             (model.prefetch if fetches else model.issue)(uop)
         for port, mask in ((rtl.start, started), (rtl.deactivate, gone), (rtl.ended, ended)):
             ctx.set(port, mask)
-        comes = bool(come) and rng.random() < 0.6
+        forgets = rng.random() < 0.02
+        comes = bool(come) and not forgets and rng.random() < 0.6
         ctx.set(rtl.activate, comes)
         for warp in slots:
             if started >> warp & 1:
@@ -199,6 +200,9 @@ class Bench:
             ctx.set(rtl.activated, warp)
             model.activate(warp)
             self.active |= 1 << warp
+        ctx.set(rtl.forget, forgets)
+        if forgets:
+            model.forget()
 
     def _set(self) -> int:
         """A working set."""
@@ -251,9 +255,29 @@ class ComesBeforeAllLeft(WarpControlBlocks):
             super()._choose(m)
 
 
+class WantsWhatWasChosen(WarpControlBlocks):
+    """Registers that have been chosen are wanted, whatever happens then."""
+
+    def _choose(self, m: Any) -> None:
+        with mock.patch.object(self, "forget", Const(0)):
+            super()._choose(m)
+
+
+class WantsWhatItHolds(WarpControlBlocks):
+    """Registers that the cache holds are wanted until their warp ends, whatever happens then."""
+
+    def _row(self, m: Any, row: int) -> None:
+        with mock.patch.object(self, "forget", Const(0)):
+            super()._row(m, row)
+
+
 @pytest.mark.quick("LosesAPlace", "KeepsValidBits")
 @pytest.mark.parametrize(
-    "unit", [KeepsValidBits, LosesAPlace, TwiceInACycle, NeverDead, BeforeItsVectors, ComesBeforeAllLeft]
+    "unit",
+    [
+        *(KeepsValidBits, LosesAPlace, TwiceInACycle, NeverDead, BeforeItsVectors, ComesBeforeAllLeft),
+        *(WantsWhatWasChosen, WantsWhatItHolds),
+    ],
 )
 def test_mutants_are_caught(unit: type[WarpControlBlocks]) -> None:
     assert fails(lambda seed: lockstep("fast", seed, unit))
