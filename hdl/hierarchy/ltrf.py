@@ -224,7 +224,7 @@ class Ltrf(LtrfEvents, Hierarchy):
                 ]
             m.d.comb += access.data.eq(found)
             contents.append(found)
-        m.d.comb += arbiter.written.eq(self._written | self._engaged)
+        m.d.comb += arbiter.written.eq(self._wanted | self._engaged)
         values = Array(contents)
         for number, (grant, delivery) in enumerate(zip(arbiter.grant, self.deliver, strict=True)):
             source = Signal.like(grant.bank, name=f"source_{number}")
@@ -441,38 +441,40 @@ class Ltrf(LtrfEvents, Hierarchy):
 
     def _write_cache(self, m: Module) -> None:
         """Each bank of the cache takes what the engine has for it, or zeros, or else one result: it is given
-        out in a cycle, and written in the next."""
-        self._written, self._engaged = (
-            Signal(self._entries, name="cache_written"),
+        out in a cycle, and written in the next.
+
+        Which banks the engine has is kept in registers of its own, beside those that say what for: which
+        operands are granted waits for it.
+        """
+        self._wanted, self._engaged = (
+            Signal(self._entries, name="cache_wanted"),
             Signal(self._entries, name="cache_engaged"),
         )
+        used = Signal(self._entries, name="cache_used")
+        m.d.sync += used.eq(self._next)
+        m.d.comb += self._engaged.eq(used | self._cleared)
         #: Result that each bank takes, and its row.
         self._chosen: list[tuple[Choice, Signal]] = []
         reached = Signal(self._writers, name="writers_from_first")
         m.d.comb += reached.eq(Cat(self.first <= writer for writer in range(self._writers)))
         self._cache_ports: list[WritePort[int, Value]] = []
         for number, cache in enumerate(self._caches):
-            access, offers = (self.engine.cache[number], Signal(self._writers, name=f"cache_offers_{number}"))
-            cleared = self._cleared[number]
+            wants, offers = (
+                Signal(self._writers, name=f"cache_{name}_{number}") for name in ("wants", "offers")
+            )
             m.d.comb += [
-                self._engaged[number].eq(access.reads | access.fills | cleared),
-                offers.eq(
-                    Mux(
-                        self._engaged[number],
-                        0,
-                        Cat(
-                            valid & (place.entry == number)
-                            for valid, place in zip(self._to_cache, self._places, strict=True)
-                        ),
+                wants.eq(
+                    Cat(
+                        valid & (place.entry == number)
+                        for valid, place in zip(self._to_cache, self._places, strict=True)
                     )
                 ),
+                self._wanted[number].eq(wants.any()),
+                offers.eq(Mux(self._engaged[number], 0, wants)),
             ]
             choice = soonest(m, offers, self.first, f"cache_bank_{number}", reached)
             offset = Signal.like(self._cleared_row, name=f"written_row_{number}")
-            m.d.comb += [
-                self._written[number].eq(offers.any()),
-                offset.eq(pick(choice.one_hot, [place.offset for place in self._places])),
-            ]
+            m.d.comb += offset.eq(pick(choice.one_hot, [place.offset for place in self._places]))
             self._chosen.append((choice, offset))
             self._write_bank(m, number, cache)
             if self._probe:
