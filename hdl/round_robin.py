@@ -63,21 +63,26 @@ def soonest(
         reached = Signal(width, name=f"{name}_reached")
         m.d.comb += reached.eq(Cat(pointer <= place for place in range(width)))
 
-    def before(other: int, place: int) -> Value:
-        return reached[other] | ~reached[place] if other < place else reached[other] & ~reached[place]
-
     one_hot, index = Signal(width, name=f"{name}_one_hot"), Signal(bits(width), name=f"{name}_index")
     m.d.comb += [
         one_hot.eq(
             Cat(
                 mask[place]
-                & ~Cat(mask[other] & before(other, place) for other in range(width) if other != place).any()
+                & ~Cat(
+                    mask[other] & before(reached, other, place) for other in range(width) if other != place
+                ).any()
                 for place in range(width)
             )
         ),
         index.eq(encode(one_hot)),
     ]
     return Choice(one_hot, index, mask.any(), after(index, width))
+
+
+def before(reached: Value, other: int, place: int) -> Value:
+    """Whether bit `other` comes before bit `place` in rotating order: `reached` has the places from the
+    pointer on."""
+    return reached[other] | ~reached[place] if other < place else reached[other] & ~reached[place]
 
 
 def lowest(mask: Value) -> Value:

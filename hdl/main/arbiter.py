@@ -27,7 +27,7 @@ from warpbank.hdl.main.arbiter_ports import (
     Shape,
 )
 from warpbank.hdl.probe import EventInterface, Events, EventsInterface, emit
-from warpbank.hdl.round_robin import chosen, first_from, pick, soonest
+from warpbank.hdl.round_robin import before, chosen, first_from, pick, soonest
 from warpbank.hdl.typed import record
 
 #: Events of a bank: its grant, the conflict of its oldest request, that of the others; the field that names
@@ -164,7 +164,9 @@ class Arbiter(wiring.Component):
             masks.append(mask)
             served.append(choice.one_hot)
         granted = Signal(banks)
-        m.d.comb += granted.eq(reduce(or_, served))
+        m.d.comb += granted.eq(
+            self._without_rivals(m, heads, candidates, pointer) if self._late else reduce(or_, served)
+        )
         # The first bank of all that could be served is the first of its collector's, so that it is served.
         able = Signal(banks)
         m.d.comb += able.eq(reduce(or_, masks) if self._shared else candidates)
@@ -176,6 +178,28 @@ class Arbiter(wiring.Component):
             if self._probe:
                 self._events(m, bank, head)
         return m
+
+    def _without_rivals(self, m: Module, heads: list[_Head], candidates: Value, pointer: Value) -> Value:
+        """Candidates before which, in rotating order, there is no other of their collector: those that are
+        served, found without the choices of the collectors. Which banks could be before which is known before
+        the candidates are."""
+        banks = len(heads)
+        reached = Signal(banks, name="banks_from_pointer")
+        m.d.comb += reached.eq(Cat(pointer <= bank for bank in range(banks)))
+        alone: list[Value] = []
+        for bank, head in enumerate(heads):
+            rivals = Signal(banks, name=f"rivals_of_{bank}")
+            m.d.comb += rivals.eq(
+                Cat(
+                    (head.collectors & other.collectors).any() & before(reached, number, bank)
+                    if number != bank
+                    else Const(0)
+                    for number, other in enumerate(heads)
+                )
+            )
+            free = (head.collectors & ~self.ports).any() if self._shared else 1
+            alone.append(candidates[bank] & free & ~(candidates & rivals).any())
+        return Cat(alone)
 
     def _oldest(self, m: Module, bank: int) -> _Head:
         """The request of a bank that goes first: a late one, where there are any."""
@@ -193,7 +217,7 @@ class Arbiter(wiring.Component):
             head.row.eq(Mux(late.waiting, late.row, early.row)),
             late.granted.eq(head.granted & late.waiting),
             early.granted.eq(head.granted & ~late.waiting),
-            head.asked.eq(sum(late.asked) + sum(early.asked)),
+            head.asked.eq(late.asked + early.asked),
         ]
         return head
 

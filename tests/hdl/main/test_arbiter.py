@@ -30,15 +30,43 @@ def boc_lockstep(machine: str, seed: int, cycles: int = 300) -> None:
     compare(Arbiter(config, Boc.entries(config), tags, probe=True), config, tags, seed, cycles)
 
 
-def compare(rtl: Any, config: SmConfig, tags: int, seed: int, cycles: int, shared: bool = False) -> None:
+def late_lockstep(seed: int, unit: Any = Arbiter, shared: bool = False) -> None:
+    """A second uop makes requests in a cycle, which go first."""
+    config = MACHINES["odd"]
+    rtl = unit(config, probe=True, late=config.sub_core.collectors, shared=shared)
+    compare(rtl, config, 1, seed, 300, shared, late=True)
+
+
+def compare(
+    rtl: Any, config: SmConfig, tags: int, seed: int, cycles: int, shared: bool = False, late: bool = False
+) -> None:
     """Random requests of random uops, random writes, banks that are not ready and, if `shared`, ports that
-    are taken: grants, reads and events are golden's in every cycle."""
+    are taken; if `late`, those of a second uop: grants, reads and events are golden's in every cycle."""
     rng = random.Random(seed)
     core = config.sub_core
     log = Log()
     model = Golden(core.banks, log.probe)
     missing = {(collector, tag): 0 for collector in range(core.collectors) for tag in range(tags)}
     most = min(6, core.collector.slots)
+
+    def ask(ctx: Any, request: Any, enter: Any, free: list[tuple[int, int]]) -> None:
+        """One of the uops that wait for nothing makes requests, or none does."""
+        valid = bool(free) and rng.random() < 0.7
+        ctx.set(request.valid, valid)
+        if not valid:
+            return
+        collector, tag = free.pop(rng.randrange(len(free)))
+        slots = rng.randrange(most + 1)
+        banks, rows = ([rng.randrange(count) for _ in range(most)] for count in (core.banks, core.rows))
+        ctx.set(request.collector, collector)
+        if tags > 1:
+            ctx.set(request.tag, tag)
+        ctx.set(request.slots, (1 << slots) - 1)
+        ctx.set(request.banks, banks)
+        ctx.set(request.rows, rows)
+        for slot in range(slots):
+            enter(banks[slot], rows[slot], collector, slot, tag)
+        missing[collector, tag] = slots
 
     async def bench(ctx: Any) -> None:
         for cycle in range(cycles):
@@ -67,23 +95,9 @@ def compare(rtl: Any, config: SmConfig, tags: int, seed: int, cycles: int, share
             # A uop's place may be taken again in the cycle in which the uop is dispatched, long after its
             # last grant.
             free = [uop for uop, count in missing.items() if not count and uop not in served]
-            valid = bool(free) and rng.random() < 0.7
-            ctx.set(rtl.request.valid, valid)
-            if valid:
-                collector, tag = rng.choice(free)
-                slots = rng.randrange(most + 1)
-                banks, rows = (
-                    [rng.randrange(count) for _ in range(most)] for count in (core.banks, core.rows)
-                )
-                ctx.set(rtl.request.collector, collector)
-                if tags > 1:
-                    ctx.set(rtl.request.tag, tag)
-                ctx.set(rtl.request.slots, (1 << slots) - 1)
-                ctx.set(rtl.request.banks, banks)
-                ctx.set(rtl.request.rows, rows)
-                for slot in range(slots):
-                    model.request(banks[slot], rows[slot], collector, slot, tag)
-                missing[collector, tag] = slots
+            ask(ctx, rtl.request, model.request, free)
+            if late:
+                ask(ctx, rtl.late, model.request_late, free)
             await ctx.tick()
 
     simulate(rtl, bench)
@@ -105,6 +119,35 @@ def test_with_ports_that_another_arbiter_takes(machine: str) -> None:
     """A cache's arbiter goes first: a collector whose port it takes gets nothing here."""
     config = MACHINES[machine]
     compare(Arbiter(config, probe=True, shared=True), config, 1, 3, 200, shared=True)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_with_a_second_uop_that_goes_first(shared: bool) -> None:
+    for seed in range(3):
+        late_lockstep(seed, shared=shared)
+
+
+class IgnoresRivals(Arbiter):
+    """Every bank serves its request, whoever else serves that collector."""
+
+    def _without_rivals(self, m: Any, heads: Any, candidates: Any, pointer: Any) -> Any:
+        return candidates
+
+
+class ServesTakenPorts(Arbiter):
+    """Banks serve collectors whose port is taken."""
+
+    def _without_rivals(self, m: Any, heads: Any, candidates: Any, pointer: Any) -> Any:
+        self._shared = False
+        found = super()._without_rivals(m, heads, candidates, pointer)
+        self._shared = True
+        return found
+
+
+@pytest.mark.parametrize("unit", [IgnoresRivals, ServesTakenPorts])
+def test_mutants_of_the_grant_are_caught(unit: type[Arbiter]) -> None:
+    with pytest.raises(AssertionError):
+        late_lockstep(1, unit, shared=True)
 
 
 class ReadsAhead(Arbiter):
