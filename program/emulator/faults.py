@@ -83,6 +83,12 @@ class Explainer:
                 f"{where}: barrier {b} with {threads} threads at {self._instruction(pc)}. Barriers are 0 to "
                 f"{at.BARRIERS - 1} and their thread counts multiples of 32 up to 1024."
             )
+        if kind == at.UNEVEN_BARRIER:
+            return (
+                f"{where}: the number or the thread count of a barrier is not that of the warp's lower lanes "
+                f"at {self._instruction(pc)}. A warp arrives at one barrier at a time: let the lanes of each "
+                "barrier arrive behind a branch of their own."
+            )
         if kind == at.RAN_OFF:
             return (
                 f"{self._block()}, warp {warp}: execution ran past the last instruction; the code must end "

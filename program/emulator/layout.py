@@ -102,6 +102,7 @@ TREE_FULL = 5
 RAN_OFF = 6
 BAD_SPACE = 7
 TWO_BARRIERS = 8
+UNEVEN_BARRIER = 9
 
 # State of a warp, int64 words.
 CURRENT = 0  # entry that runs; -1: none can

@@ -62,6 +62,7 @@ from warpbank.program.emulator.layout import (
     TRAPPED,
     TREE_FULL,
     TWO_BARRIERS,
+    UNEVEN_BARRIER,
     VALUES,
     WAITING,
 )
@@ -110,6 +111,11 @@ def barrier(m, w, e, pc, lanes):
     threads = np.int64(0)
     if code[pc, SOURCES] > 1:
         threads = np.int64(R[code[pc, SOURCE + 1], first])
+    for i in range(first + 1, 32):
+        if (lanes >> i) & 1:
+            for k in range(code[pc, SOURCES]):
+                if R[code[pc, SOURCE + k], i] != R[code[pc, SOURCE + k], first]:
+                    return fail(m, w, pc, UNEVEN_BARRIER, np.int64(i))
     if b >= at.BARRIERS or threads & 31 or threads > 1024:
         m.state[FAULT_ADDRESS] = b | (threads << 32)
         return fail(m, w, pc, BAD_BARRIER, first)

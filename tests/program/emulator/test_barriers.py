@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,3 +59,34 @@ def test_an_exit_completes_the_arrivals_at_two_barriers() -> None:
 def test_a_trace_of_two_arrivals_at_once_is_refused() -> None:
     with pytest.raises(ExecutionError, match="two barriers at once"):
         execute(job(), Options(), trace=True)
+
+
+#: Each thread arrives at a barrier whose number, or thread count, it has in a register.
+IN_REGISTERS = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p) {{
+    .reg .b64 %o;
+    .reg .b32 %t, %half, %count;
+    ld.param.u64 %o, [p];
+    mov.u32 %t, %tid.x;
+    shr.u32 %half, %t, {shift};
+    mad.lo.u32 %count, %half, 32, 32;
+    barrier.sync {operands};
+    st.global.u32 [%o], %t;
+    ret;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("operands", "shift", "lane"), [("%half", 4, 16), ("1, %count", 3, 8), ("%half", 5, None), ("%t", 0, 1)]
+)
+def test_the_lanes_of_a_warp_arrive_at_one_barrier(operands: str, shift: int, lane: int | None) -> None:
+    source = IN_REGISTERS.format(operands=operands, shift=shift)
+    uneven = replace(job(), ptx=source, launches=[Launch("k", (1, 1, 1), (32, 1, 1), ("out",))])
+    if lane is None:
+        execute(uneven, Options())
+        return
+    with pytest.raises(ExecutionError, match=rf"thread \({lane}, 0, 0\): .* is not that of"):
+        execute(uneven, Options())
