@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 from typing import Any, TypeAlias
@@ -27,7 +28,7 @@ from warpbank.hdl.main.arbiter_ports import (
     Shape,
 )
 from warpbank.hdl.probe import EventInterface, Events, EventsInterface, emit
-from warpbank.hdl.round_robin import before, chosen, first_from, pick, soonest
+from warpbank.hdl.round_robin import before, chosen, encode, first_from, pick, soonest
 from warpbank.hdl.typed import record
 
 #: Events of a bank: its grant, the conflict of its oldest request, that of the others; the field that names
@@ -144,62 +145,90 @@ class Arbiter(wiring.Component):
         m.d.comb += self.waiting.eq(Cat(head.waiting for head in heads))
         m.d.comb += candidates.eq(self.waiting & ~self.written & ~self.opening)
 
-        # A bank is served if it is the first candidate, in rotating order, of its collector.
-        pointer = Signal(self._shape.bank_width)
-        first = soonest if self._late else first_from  # what is written is known late where results are kept
-        served: list[Value] = []
-        masks: list[Value] = []
-        for number, grant in enumerate(self.grant):
-            mask = Signal(banks, name=f"banks_of_{number}")
-            free = ~self.ports[number] if self._shared else 1
-            m.d.comb += mask.eq(candidates & Cat(head.collectors[number] & free for head in heads))
-            choice = first(m, mask, pointer, f"port_{number}")
-            m.d.comb += [
-                grant.valid.eq(choice.any),
-                grant.bank.eq(choice.index),
-                grant.slot.eq(pick(choice.one_hot, [head.slot for head in heads])),
-            ]
-            if self._tags > 1:
-                m.d.comb += grant.tag.eq(pick(choice.one_hot, [head.tag for head in heads]))
-            masks.append(mask)
-            served.append(choice.one_hot)
         granted = Signal(banks)
-        m.d.comb += granted.eq(
-            self._without_rivals(m, heads, candidates, pointer) if self._late else reduce(or_, served)
-        )
-        # The first bank of all that could be served is the first of its collector's, so that it is served.
-        able = Signal(banks)
-        m.d.comb += able.eq(reduce(or_, masks) if self._shared else candidates)
-        served_first = first(m, able, pointer, "first")
-        with m.If(served_first.any):
-            m.d.sync += pointer.eq(served_first.after)
+        m.d.comb += granted.eq((self._serve_soon if self._late else self._serve)(m, heads, candidates))
         for bank, (head, port) in enumerate(zip(heads, self.read, strict=True)):
             m.d.comb += [head.granted.eq(granted[bank]), port.valid.eq(granted[bank]), port.row.eq(head.row)]
             if self._probe:
                 self._events(m, bank, head)
         return m
 
-    def _without_rivals(self, m: Module, heads: list[_Head], candidates: Value, pointer: Value) -> Value:
-        """Candidates before which, in rotating order, there is no other of their collector: those that are
-        served, found without the choices of the collectors. Which banks could be before which is known before
-        the candidates are."""
-        banks = len(heads)
-        reached = Signal(banks, name="banks_from_pointer")
-        m.d.comb += reached.eq(Cat(pointer <= bank for bank in range(banks)))
+    def _serve(self, m: Module, heads: list[_Head], candidates: Signal) -> Value:
+        """Banks that are served: each collector chooses its first candidate, in rotating order."""
+        banks = self._shape.banks
+        pointer = Signal(self._shape.bank_width)
+        served: list[Value] = []
+        masks: list[Value] = []
+        for number, grant in enumerate(self.grant):
+            mask = Signal(banks, name=f"banks_of_{number}")
+            free = ~self.ports[number] if self._shared else 1
+            m.d.comb += mask.eq(candidates & Cat(head.collectors[number] & free for head in heads))
+            choice = first_from(m, mask, pointer, f"port_{number}")
+            self._grant(m, grant, choice.any, choice.index, choice.one_hot, heads)
+            masks.append(mask)
+            served.append(choice.one_hot)
+        # The first bank of all that could be served is the first of its collector's, so that it is served.
+        able = Signal(banks)
+        m.d.comb += able.eq(reduce(or_, masks) if self._shared else candidates)
+        served_first = first_from(m, able, pointer, "first")
+        with m.If(served_first.any):
+            m.d.sync += pointer.eq(served_first.after)
+        return reduce(or_, served)
+
+    def _serve_soon(self, m: Module, heads: list[_Head], candidates: Signal) -> Value:
+        """Banks that are served, where what is written is known late: `_serve`'s, found in fewer steps. A
+        candidate is served unless one before it, in rotating order, has its collector. Which bank is before
+        which, and whose they are, is known before the candidates are."""
+        banks = self._shape.banks
+        reached = Signal(banks, name="banks_from_pointer", init=-1)
+        able, served = Signal(banks), Signal(banks, name="banks_served")
+        free = [(head.collectors & ~self.ports).any() if self._shared else Const(1) for head in heads]
+        m.d.comb += able.eq(candidates & Cat(free))
         alone: list[Value] = []
         for bank, head in enumerate(heads):
             rivals = Signal(banks, name=f"rivals_of_{bank}")
             m.d.comb += rivals.eq(
                 Cat(
-                    (head.collectors & other.collectors).any() & before(reached, number, bank)
+                    (other.collector == head.collector) & before(reached, number, bank)
                     if number != bank
                     else Const(0)
                     for number, other in enumerate(heads)
                 )
             )
-            free = (head.collectors & ~self.ports).any() if self._shared else 1
-            alone.append(candidates[bank] & free & ~(candidates & rivals).any())
-        return Cat(alone)
+            alone.append(able[bank] & ~(able & rivals).any())
+        m.d.comb += served.eq(Cat(alone))
+        for number, grant in enumerate(self.grant):
+            mine = Signal(banks, name=f"serves_{number}")
+            m.d.comb += mine.eq(served & Cat(head.collectors[number] for head in heads))
+            # Which slot does not wait for whose bank it is.
+            owned = [head.collectors[number] for head in heads]
+            self._grant(m, grant, mine.any(), encode(mine), served, heads, owned)
+        first = soonest(m, able, Const(0), "first", reached)
+        with m.If(able.any()):
+            m.d.sync += reached.eq(
+                Mux(first.one_hot[-1], -1, Cat(first.one_hot[:bank].any() for bank in range(banks)))
+            )
+        return served
+
+    def _grant(
+        self,
+        m: Module,
+        grant: GrantInterface,
+        valid: Value,
+        bank: Value,
+        served: Value,
+        heads: list[_Head],
+        owned: Sequence[Value] = (),
+    ) -> None:
+        """What a collector is granted, if `valid`: the request of the bank that is served, and `owned` by the
+        collector where others are served as well."""
+        m.d.comb += [
+            grant.valid.eq(valid),
+            grant.bank.eq(bank),
+            grant.slot.eq(_picked(served, [head.slot for head in heads], owned)),
+        ]
+        if self._tags > 1:
+            m.d.comb += grant.tag.eq(_picked(served, [head.tag for head in heads], owned))
 
     def _oldest(self, m: Module, bank: int) -> _Head:
         """The request of a bank that goes first: a late one, where there are any."""
@@ -367,6 +396,13 @@ class ScalarArbiter(Arbiter):
             return super()._ports(bank)
         conflicts = self.events.scalar_conflict
         return self.events.scalar_grant[0], conflicts[0], conflicts[1], {}, "row"
+
+
+def _picked(one_hot: Value, choices: Sequence[Value], owned: Sequence[Value]) -> Value:
+    """Choice that `one_hot` picks, of those that are `owned` if not all are."""
+    if owned:
+        choices = [Mux(own, choice, 0) for own, choice in zip(owned, choices, strict=True)]
+    return pick(one_hot, choices)
 
 
 class _Head:
