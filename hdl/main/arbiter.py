@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 from typing import Any, TypeAlias
@@ -164,7 +163,11 @@ class Arbiter(wiring.Component):
             free = ~self.ports[number] if self._shared else 1
             m.d.comb += mask.eq(candidates & Cat(head.collectors[number] & free for head in heads))
             choice = first_from(m, mask, pointer, f"port_{number}")
-            self._grant(m, grant, choice.any, choice.index, choice.one_hot, heads)
+            m.d.comb += [
+                grant.valid.eq(choice.any),
+                grant.bank.eq(choice.index),
+                self._what(grant).eq(pick(choice.one_hot, [self._what(head) for head in heads])),
+            ]
             masks.append(mask)
             served.append(choice.one_hot)
         # The first bank of all that could be served is the first of its collector's, so that it is served.
@@ -200,9 +203,13 @@ class Arbiter(wiring.Component):
         for number, grant in enumerate(self.grant):
             mine = Signal(banks, name=f"serves_{number}")
             m.d.comb += mine.eq(served & Cat(head.collectors[number] for head in heads))
-            # Which slot does not wait for whose bank it is.
-            owned = [head.collectors[number] for head in heads]
-            self._grant(m, grant, mine.any(), encode(mine), served, heads, owned)
+            # Whose request it is is asked before it is known to be served.
+            own = [Mux(head.collectors[number], self._what(head), 0) for head in heads]
+            m.d.comb += [
+                grant.valid.eq(mine.any()),
+                grant.bank.eq(encode(mine)),
+                self._what(grant).eq(pick(served, own)),
+            ]
         first = soonest(m, able, Const(0), "first", reached)
         with m.If(able.any()):
             m.d.sync += reached.eq(
@@ -210,25 +217,10 @@ class Arbiter(wiring.Component):
             )
         return served
 
-    def _grant(
-        self,
-        m: Module,
-        grant: GrantInterface,
-        valid: Value,
-        bank: Value,
-        served: Value,
-        heads: list[_Head],
-        owned: Sequence[Value] = (),
-    ) -> None:
-        """What a collector is granted, if `valid`: the request of the bank that is served, and `owned` by the
-        collector where others are served as well."""
-        m.d.comb += [
-            grant.valid.eq(valid),
-            grant.bank.eq(bank),
-            grant.slot.eq(_picked(served, [head.slot for head in heads], owned)),
-        ]
-        if self._tags > 1:
-            m.d.comb += grant.tag.eq(_picked(served, [head.tag for head in heads], owned))
+    def _what(self, of: GrantInterface | _Head) -> Value:
+        """Which request of a collector is granted, or is the oldest: its slot, and its uop where there are
+        several."""
+        return Cat(of.slot, of.tag) if self._tags > 1 else of.slot
 
     def _oldest(self, m: Module, bank: int) -> _Head:
         """The request of a bank that goes first: a late one, where there are any."""
@@ -396,13 +388,6 @@ class ScalarArbiter(Arbiter):
             return super()._ports(bank)
         conflicts = self.events.scalar_conflict
         return self.events.scalar_grant[0], conflicts[0], conflicts[1], {}, "row"
-
-
-def _picked(one_hot: Value, choices: Sequence[Value], owned: Sequence[Value]) -> Value:
-    """Choice that `one_hot` picks, of those that are `owned` if not all are."""
-    if owned:
-        choices = [Mux(own, choice, 0) for own, choice in zip(owned, choices, strict=True)]
-    return pick(one_hot, choices)
 
 
 class _Head:
