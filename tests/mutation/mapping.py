@@ -8,6 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
+#: Tests of all units of a folder, which import none of them by name.
+_OF_ALL = {"hdl": TESTS / "hdl" / "test_interfaces.py"}
 #: Rooms that stand in the package's own folder.
 _IN_PACKAGE = ("studies", "cli", "native")
 
@@ -43,7 +45,8 @@ def _helpers() -> dict[str, Path]:
 
 def mapped_tests(path: Path) -> list[str]:
     """Test files that map to a source, from the root: first those that mirror it, then those that import it,
-    directly or through a helper of the tests. A source that no test names has those of its package."""
+    directly or through a helper of the tests, and those of all units. A source that no test names has those
+    of its package."""
     module = module_of(path)
     relative = Path(*module.split(".")[1:])
     stem, folder = relative.name, TESTS / relative.parent
@@ -64,4 +67,6 @@ def mapped_tests(path: Path) -> list[str]:
         return list(
             dict.fromkeys([*(str(each.relative_to(ROOT)) for each in sorted(beside)), *mapped_tests(package)])
         )
+    if relative.parts[0] in _OF_ALL:
+        ordered[_OF_ALL[relative.parts[0]]] = None
     return [str(each.relative_to(ROOT)) for each in ordered]

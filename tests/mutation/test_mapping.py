@@ -37,3 +37,8 @@ def test_a_helper_of_the_tests_counts() -> None:
     """The arbiter's RTL is driven by a bench that the test imports."""
     found = mapped_tests(ROOT / "hdl" / "main" / "arbiter.py")
     assert {"tests/formal/test_arbiter.py", "tests/hdl/main/test_arbiter.py"} <= set(found)
+
+
+def test_tests_of_all_units_are_those_of_each() -> None:
+    assert "tests/hdl/test_interfaces.py" in mapped_tests(ROOT / "hdl" / "round_robin.py")
+    assert "tests/hdl/test_interfaces.py" not in mapped_tests(ROOT / "golden" / "main" / "arbiter.py")
