@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from amaranth.hdl import Const
 from hypothesis import given, strategies
@@ -17,11 +19,14 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
 from warpbank.golden.storage.compressor import Compressor as GoldenCompressor
 from warpbank.golden.storage.decompressor import Decompressor as GoldenDecompressor
+from warpbank.golden.values import Value
 from warpbank.hdl.storage.bdi import BdiCompressor, BdiDecompressor, Delta
 from warpbank.hdl.storage.compressor import BroadcastCompressor, Compressor
 from warpbank.hdl.storage.decompressor import Decompressor
 
 STEPS = 120
+#: Values and the lanes that are active.
+Inputs = Sequence[tuple[Value, int]]
 LANES = strategies.sampled_from((1, 2, 4, 6, 32))
 
 
@@ -29,14 +34,26 @@ def machine(lanes: int) -> SmConfig:
     return with_overrides(preset("tiny"), [f"lanes={lanes}"])
 
 
-def compressor(lanes: int, parts: int, seed: int, unit: Any = Compressor) -> None:
+def one_bit_apart(lanes: int) -> list[tuple[Value, int]]:
+    """Values of which one lane differs from all others in one bit: each bit of each lane, and all lanes
+    active. Behind the last bit comes the first again, so that all leave the pipeline."""
+    values = []
+    for bit in [*range(32), 0]:
+        for lane in range(lanes):
+            value = np.full(lanes, 0x5AC3_963C, np.uint32)
+            value[lane] ^= np.uint32(1 << bit)
+            values.append((value, (1 << lanes) - 1))
+    return values
+
+
+def compressor(lanes: int, parts: int, seed: int, unit: Any = Compressor, inputs: Inputs = ()) -> None:
     rng = random.Random(seed)
     rtl, model = unit(machine(lanes), parts), GoldenCompressor(lanes, parts)
 
     async def bench(ctx: Any) -> None:
         expected: tuple[Any, ...] | None = None
-        for _ in range(STEPS):
-            (value, mask), enable = similar(rng, lanes), rng.random() < 0.8
+        for value, mask in inputs or (similar(rng, lanes) for _ in range(STEPS)):
+            enable = rng.random() < 0.8
             for port, setting in ((rtl.value, pack(value)), (rtl.mask, mask), (rtl.enable, enable)):
                 ctx.set(port, setting)
             if expected is not None:
@@ -56,7 +73,7 @@ def compressor(lanes: int, parts: int, seed: int, unit: Any = Compressor) -> Non
     simulate(rtl, bench)
 
 
-def broadcast(lanes: int, seed: int, unit: Any = BroadcastCompressor) -> None:
+def broadcast(lanes: int, seed: int, unit: Any = BroadcastCompressor, inputs: Inputs = ()) -> None:
     """Encoding, FS and the shared bytes are golden's; the other bytes of the base are the leading lane's."""
     rng = random.Random(seed)
     rtl, model = unit(machine(lanes)), GoldenCompressor(lanes, 1)
@@ -64,8 +81,8 @@ def broadcast(lanes: int, seed: int, unit: Any = BroadcastCompressor) -> None:
     async def bench(ctx: Any) -> None:
         expected: tuple[int, int, int] | None = None
         leading = 0
-        for _ in range(STEPS):
-            (value, mask), enable = similar(rng, lanes), rng.random() < 0.8
+        for value, mask in inputs or (similar(rng, lanes) for _ in range(STEPS)):
+            enable = rng.random() < 0.8
             for port, setting in ((rtl.value, pack(value)), (rtl.mask, mask), (rtl.enable, enable)):
                 ctx.set(port, setting)
             if expected is not None:
@@ -111,14 +128,14 @@ def decompressor(lanes: int, parts: int, seed: int, unit: Any = Decompressor) ->
     simulate(rtl, bench)
 
 
-def bdi_compressor(lanes: int, seed: int, unit: Any = BdiCompressor) -> None:
+def bdi_compressor(lanes: int, seed: int, unit: Any = BdiCompressor, inputs: Inputs = ()) -> None:
     rng = random.Random(seed)
     rtl, model = unit(machine(lanes)), golden_bdi.BdiCompressor(lanes)
 
     async def bench(ctx: Any) -> None:
         expected: tuple[int, int] | None = None
-        for _ in range(STEPS):
-            (value, mask), enable = similar(rng, lanes), rng.random() < 0.8
+        for value, mask in inputs or (similar(rng, lanes) for _ in range(STEPS)):
+            enable = rng.random() < 0.8
             for port, setting in ((rtl.value, pack(value)), (rtl.mask, mask), (rtl.enable, enable)):
                 ctx.set(port, setting)
             assert expected is None or (Delta(ctx.get(rtl.kind)).value, ctx.get(rtl.packed)) == expected
@@ -158,6 +175,14 @@ def test_compressor(lanes: int, parts: int, seed: int) -> None:
 @given(lanes=LANES, seed=SEEDS)
 def test_broadcast(lanes: int, seed: int) -> None:
     broadcast(lanes, seed)
+
+
+@pytest.mark.parametrize("lanes", [2, 4])
+def test_every_bit_of_every_lane_is_compared(lanes: int) -> None:
+    for parts in (1, 2):
+        compressor(lanes, parts, 0, inputs=one_bit_apart(lanes))
+    broadcast(lanes, 0, inputs=one_bit_apart(lanes))
+    bdi_compressor(lanes, 0, inputs=one_bit_apart(lanes))
 
 
 @FEW
