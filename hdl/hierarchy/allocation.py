@@ -61,7 +61,7 @@ class AddressAllocation(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         count = self._count
-        queue = m.submodules.queue = Memory(shape=bits(count), depth=max(2, count), init=range(count))
+        queue = m.submodules.queue = Memory(shape=bits(count), depth=max(2, count), init=[])
         first = self._first = Signal(range(max(2, count)))
         last = self._last = Signal(range(max(2, count)))
         # A reset does not reach a memory: until a place of the queue is written its content is its number.
