@@ -33,7 +33,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tests.mutation import plugin
+from tests.mutation import plugin, swap
 from tests.mutation.mapping import ROOT, mapped_tests, module_of
 from tests.mutation.operators import Mutant, mutants
 from tests.mutation.warm import WALL, Judged, Warm, judge_all
@@ -54,6 +54,8 @@ ARGUED = Path(__file__).with_name("mutation") / "equivalents.toml"
 
 #: Runs test files with a mutant, or without: exit code, seconds and output of pytest. None: it took too long.
 Runner = Callable[[Sequence[str], Path | None, float | None], tuple[int | None, float, str]]
+#: Proof that a planted mutant changes nothing, in a sentence; "" if there is none.
+Prover = Callable[[Path, Mutant], str]
 
 
 @dataclass(frozen=True)
@@ -157,12 +159,7 @@ def argued(path: Path) -> dict[str, str]:
 
 
 def judge(
-    path: Path,
-    mutant: Mutant,
-    tests: Sequence[str],
-    limit: float,
-    prove: Callable[[Path], str],
-    runner: Runner = run_tests,
+    path: Path, mutant: Mutant, tests: Sequence[str], limit: float, prove: Prover, runner: Runner = run_tests
 ) -> Result:
     """Result of one mutant of a file in processes of its own. `prove` is asked for a proof that a planted
     mutant changes nothing."""
@@ -175,7 +172,7 @@ def judge(
         if code:
             failed = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
             return Result(str(mutant), "killed", failed[1] if failed else f"pytest ended with {code}")
-        proof = prove(planted)
+        proof = prove(planted, mutant)
         return Result(str(mutant), "equivalent" if proof else "survived", proof)
 
 
@@ -189,17 +186,24 @@ def _planted(path: Path, mutant: Mutant) -> Iterator[Path]:
         yield planted
 
 
-def _prover(path: Path, folder: Path) -> Callable[[Path], str]:
-    """Prover for the mutants of a file: of hdl by its units' RTL; of other rooms there is none."""
+def _prover(path: Path, folder: Path) -> Prover:
+    """Prover for the mutants of a file: of hdl by the RTL of units that run the changed statement; of other
+    rooms there is none."""
     if path.resolve().relative_to(ROOT).parts[0] != "hdl":
-        return lambda planted: ""
+        return lambda planted, mutant: ""
     from tests.mutation import equivalence
 
-    names = equivalence.units_with(path)
-    before = folder / "before"
-    equivalence.written(before, names)
+    every = equivalence.units_with(path)
+    reached = equivalence.reached(path, every)
+    tree, before = ast.parse(path.read_text()), folder / "before"
+    written: set[str] = set()
 
-    def prove(planted: Path) -> str:
+    def prove(planted: Path, mutant: Mutant) -> str:
+        line = swap.statement_at(tree, mutant.line)
+        names = [name for name in every if line is None or line in reached[name]][: equivalence.MOST]
+        if new := [name for name in names if name not in written]:
+            equivalence.written(before, new)
+            written.update(new)
         after = planted.parent / "after"
         equivalence.written(after, names, planted)
         return equivalence.proof(before, after, names)
@@ -282,9 +286,9 @@ def run(
     with tempfile.TemporaryDirectory() as folder:
 
         @functools.cache
-        def prover(path: Path) -> Callable[[Path], str]:
+        def prover(path: Path) -> Prover:
             if not proofs:
-                return lambda planted: ""
+                return lambda planted, mutant: ""
             return _prover(path, Path(folder) / module_of(path))
 
         def judged(path: Path, mutant: Mutant, found: Judged) -> None:
@@ -296,7 +300,7 @@ def run(
                 done(path, mutant, Result(str(mutant), "survived", found.why))
             else:
                 with _planted(path, mutant) as planted:
-                    proof = prover(path)(planted)
+                    proof = prover(path)(planted, mutant)
                 done(
                     path,
                     mutant,

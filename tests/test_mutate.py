@@ -114,13 +114,13 @@ def test_mutants_in_a_warm_process(tmp_path: Path) -> None:
 def test_a_planted_mutant_is_seen() -> None:
     """A real run in processes of their own: without a mutant the tests pass, with one they do not."""
     mutant = next(each for each in mutants(FILE.read_text()) if each.kind == "arithmetic")
-    result = mutate.judge(FILE, mutant, TESTS, 120.0, lambda planted: "")
+    result = mutate.judge(FILE, mutant, TESTS, 120.0, lambda planted, mutant: "")
     assert (result.result, result.why.split("::")[0]) == ("killed", TESTS[0]), result
     broken = Mutant("statement", 1, 0, 0, "", "raise RuntimeError\n")
-    assert mutate.judge(FILE, broken, TESTS, 120.0, lambda planted: "").result == "invalid"
+    assert mutate.judge(FILE, broken, TESTS, 120.0, lambda planted, mutant: "").result == "invalid"
     nothing = Mutant("statement", 1, 0, 0, "", "\n")
-    assert mutate.judge(FILE, nothing, TESTS, 120.0, lambda planted: "").result == "survived"
-    assert mutate.judge(FILE, nothing, TESTS, 120.0, lambda planted: "proof").result == "equivalent"
+    assert mutate.judge(FILE, nothing, TESTS, 120.0, lambda planted, mutant: "").result == "survived"
+    assert mutate.judge(FILE, nothing, TESTS, 120.0, lambda planted, mutant: "proof").result == "equivalent"
 
 
 def test_a_sample_is_seeded() -> None:

@@ -1,14 +1,17 @@
 """Equivalence of a mutant of hdl: units that use the file, with and without it, proved equal by Yosys.
 
     python -m tests.mutation.equivalence FOLDER UNIT...   # writes UNIT.PRESET.il; plants WARPBANK_MUTANT
+    python -m tests.mutation.equivalence --reached FILE UNIT...   # prints the lines of FILE that each runs
 
-A proof holds for the units and machines that it names. It begins in any state that both circuits share, and
-their registers' values after reset are compared before.
+A proof holds for the units and machines that it names: the smallest that run the changed statement when they
+are made. It begins in any state that both circuits share, and their registers' values after reset are
+compared before.
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -17,7 +20,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.mutation import plugin  # plants the mutant before anything of ours is imported
+from tests.mutation import plugin, swap  # plants the mutant before anything of ours is imported
 from tests.mutation.mapping import ROOT, module_of
 from warpbank.arch.config import preset
 from warpbank.arch.schemes import parse_scheme
@@ -82,7 +85,7 @@ def closure(module: str) -> set[str]:
 
 
 def units_with(path: Path) -> list[str]:
-    """Exported units that a file is part of: its own, else the smallest that import it."""
+    """Exported units that a file is part of: its own, then others that import it, the smallest first."""
     module = module_of(path)
     own = [name for name, unit in UNITS.items() if unit.source == str(path.resolve().relative_to(ROOT))]
     using = {}
@@ -92,7 +95,27 @@ def units_with(path: Path) -> list[str]:
             if module in modules:
                 using[name] = len(modules)
     others = sorted(using, key=lambda name: (using[name], name))
-    return list(dict.fromkeys([*(name for name in own if name not in _WHOLE), *others]))[:MOST]
+    return list(dict.fromkeys([*(name for name in own if name not in _WHOLE), *others]))
+
+
+def reached(path: Path, names: Sequence[str]) -> dict[str, set[int]]:
+    """Statements of a file, by line, that each unit runs when it is made on the first machine."""
+    command = [sys.executable, "-m", "tests.mutation.equivalence", "--reached", str(path.resolve()), *names]
+    environment = {name: value for name, value in os.environ.items() if name != plugin.VARIABLE}
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
+    return {name: set(lines) for name, lines in json.loads(done.stdout).items()}
+
+
+def reach(path: Path, names: Sequence[str]) -> dict[str, list[int]]:
+    """What `reached` says, found in this process."""
+    lines: set[int] = set()
+    swap.instrument(path.read_text(), str(path), swap.functions_of([path])[str(path)], lines.add)
+    found = {}
+    for name in names:
+        lines.clear()
+        netlist.to_rtlil(units.make(name, preset(PRESETS[0]), parse_scheme("baseline")), name)
+        found[name] = sorted(lines)
+    return found
 
 
 def write(folder: Path, names: Sequence[str]) -> None:
@@ -147,4 +170,7 @@ def proof(before: Path, after: Path, names: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]), sys.argv[2:])
+    if sys.argv[1] == "--reached":
+        json.dump(reach(Path(sys.argv[2]), sys.argv[3:]), sys.stdout)
+    else:
+        write(Path(sys.argv[1]), sys.argv[2:])

@@ -68,6 +68,17 @@ def test_a_file_is_part_of_its_units() -> None:
 
 
 @pytest.mark.long
+def test_a_proof_needs_units_that_run_the_statement() -> None:
+    """What queues of looked-up operands are made of is in LTRF's register file, and in no arbiter alone."""
+    path = ROOT / "hdl" / "main" / "arbiter.py"
+    lines = path.read_text().splitlines()
+    line = 1 + next(number for number, text in enumerate(lines) if text.strip().startswith("asks = Cat("))
+    found = equivalence.reached(path, ["arbiter", "ltrf"])
+    assert line in found["ltrf"]
+    assert line not in found["arbiter"]
+
+
+@pytest.mark.long
 def test_a_real_unit(tmp_path: Path) -> None:
     """A rewritten condition is proved equal, a wrong one is not."""
     source = FILE.read_text()
