@@ -130,7 +130,7 @@ def with_barriers(seed: int, scheduler: str, cores: int, scheme: str = "renaming
     )
     trace = random_trace(seed, ctas=6, warps=2 * cores, length=40, barriers=4, launches=2)
     chosen = replace(parse_scheme(scheme), scheduler=scheduler)
-    if scheme.startswith("ltrf"):
+    if chosen.units.hierarchy.active_only and not chosen.units.hierarchy.compiled:
         trace = with_prefetches(trace, config.sub_core.cache.registers, seed)
     trace = with_flags(trace, seed, exempt=exempt)
     assert chosen.machine(config).launch_shape(12, exempt.bit_count(), 2 * cores)[1] > 2
