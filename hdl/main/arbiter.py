@@ -218,7 +218,7 @@ class Arbiter(wiring.Component):
         return served
 
     def _what(self, of: GrantInterface | _Head) -> Value:
-        """Which request of a collector is granted, or is the oldest: its slot, and its uop where there are
+        """Name of a grant's or an oldest request among its collector's: the slot, and the uop where there are
         several."""
         return Cat(of.slot, of.tag) if self._tags > 1 else of.slot
 

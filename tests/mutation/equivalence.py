@@ -107,7 +107,8 @@ def reached(path: Path, names: Sequence[str]) -> dict[str, set[int]]:
 
 
 def reach(path: Path, names: Sequence[str]) -> dict[str, list[int]]:
-    """What `reached` says, found in this process."""
+    """Statements of a file, by line, that each unit runs. The functions of this process note them from then
+    on."""
     lines: set[int] = set()
     swap.instrument(path.read_text(), str(path), swap.functions_of([path])[str(path)], lines.add)
     found = {}

@@ -69,7 +69,7 @@ def test_a_file_is_part_of_its_units() -> None:
 
 @pytest.mark.long
 def test_a_proof_needs_units_that_run_the_statement() -> None:
-    """What queues of looked-up operands are made of is in LTRF's register file, and in no arbiter alone."""
+    """Queues of looked-up operands are in LTRF's register file, and in no arbiter alone."""
     path = ROOT / "hdl" / "main" / "arbiter.py"
     lines = path.read_text().splitlines()
     line = 1 + next(number for number, text in enumerate(lines) if text.strip().startswith("asks = Cat("))

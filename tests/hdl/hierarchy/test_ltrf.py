@@ -267,7 +267,7 @@ class KeepsMoving(Ltrf):
 
 
 class WantsAfterALaunch(Ltrf):
-    """What the cache holds at a launch is still wanted."""
+    """Registers in the cache are wanted after a launch has begun, too."""
 
     def _warps(self, m: Any) -> None:
         super()._warps(m)
