@@ -81,7 +81,8 @@ class Sthld(wiring.Component):
         shape = self._config.sub_core.collector
         running, cycle, end = Signal(), Signal(range(shape.sthld_interval)), Signal()
         state, value = Signal(3, init=State.START), Signal(WIDTH)
-        m.d.comb += [end.eq(running & (cycle == shape.sthld_interval - 1)), self.value.eq(value)]
+        # Before the launch the cycle is 0, which is the last one of no interval.
+        m.d.comb += [end.eq(cycle == shape.sthld_interval - 1), self.value.eq(value)]
         large = self._large(m, running, end)
 
         # What follows a small change and a large one is ready when the last issues are known.
@@ -109,7 +110,8 @@ class Sthld(wiring.Component):
 
         That is so from before + part and down to before - part, with a part of before / 50, rounded up, and
         at least 1. Both bounds are kept while the uops are counted: a part more for every group of 50 that
-        begins. So nothing is multiplied, and at an end only this cycle's issues are compared.
+        begins. So nothing is multiplied, and at an end only this cycle's issues are compared. A difference of
+        an interval's whole length may overflow, and is large then, too.
         """
         cores = self._config.sub_cores
         width = bits(2 * self._config.sub_core.collector.sthld_interval * cores)
@@ -117,9 +119,9 @@ class Sthld(wiring.Component):
         grown = Signal(range(LARGE + cores + 1))
         m.d.comb += [issued.eq(sum(self.issues)), grown.eq(phase + issued), begins.eq(grown > LARGE)]
         # Of the interval that runs: uops + part, part - uops. What is missing to the bounds from the interval
-        # before.
-        upper, lower = Signal(signed(width + 1), init=1), Signal(signed(width + 1), init=1)
-        rise, fall = Signal(signed(width + 1), init=1), Signal(signed(width + 1), init=1)
+        # before; the first one has none before it, and its change is both small and large.
+        upper, lower = (Signal(signed(width), name=name, init=1) for name in ("upper", "lower"))
+        rise, fall = (Signal(signed(width), name=name, reset_less=True) for name in ("rise", "fall"))
         above, below = Signal.like(upper), Signal.like(lower)
         m.d.comb += [above.eq(upper + (issued + begins)), below.eq(lower - issued + begins)]
         with m.If(end):

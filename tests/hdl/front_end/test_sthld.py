@@ -94,6 +94,13 @@ def test_equals_golden(shape: tuple[int, int, int]) -> None:
         assert {(2, 1, 3), (3, -2, 4), (4, -1, 4), (4, 0, 5), (6, 0, 6), (6, 1, 3)} <= moves
 
 
+@pytest.mark.parametrize("cores", [1, 3])
+def test_the_first_intervals(cores: int) -> None:
+    """What the machine begins with decides these alone."""
+    for seed in range(40):
+        lockstep(overrides(16, 32, cores), seed, intervals=3)
+
+
 def test_the_same_machine() -> None:
     assert rtl_of.TRANSITIONS == model_of.TRANSITIONS
     assert (rtl_of.State.START, rtl_of.LARGE) == (model_of.START, model_of.LARGE)
