@@ -188,7 +188,7 @@ class Ltrf(LtrfEvents, Hierarchy):
                 find.warp.eq(found.warp),
                 find.register.eq(found.registers[number]),
                 request.slots[number].eq(found.slots[number]),
-                request.banks[number].eq(find.entry),
+                request.banks[number].eq(find.bank),
                 request.rows[number].eq(find.offset),
             ]
             if self._probe:

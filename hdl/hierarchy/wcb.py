@@ -31,6 +31,7 @@ class Find(wiring.Signature):
     warp, register : Out.
     placed : In(1). It has a place in the cache.
     entry, offset : In. Which, if so: bank and row.
+    bank : In(banks of the cache). `entry`, one-hot, known before it.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -41,6 +42,7 @@ class Find(wiring.Signature):
                 "register": Out(REGISTER_WIDTH),
                 "placed": In(1),
                 "entry": In(bits(core.cache.registers)),
+                "bank": In(core.cache.registers),
                 "offset": In(bits(core.active_warps)),
             }
         )
@@ -53,6 +55,7 @@ class FindInterface(Interface, Protocol):
     register: Signal
     placed: Signal
     entry: Signal
+    bank: Signal
     offset: Signal
 
 
@@ -98,9 +101,9 @@ class WarpControlBlocks(wiring.Component):
     The working set and the liveness bits of the warps that are in the cache are registers, one set per row of
     the cache; those of the others wait in a memory, which is read in the cycle in which a warp gets its row,
     and written in the one behind that in which it loses it, before it can get another one. The register cache
-    address tables are a memory per residue class of registers, a part of it per row. A row has a set of
-    places; one queue for all gives the rows to the warps. While a warp is not in the cache all its places
-    would be unused, so that a set per row does for a set per warp.
+    address tables are a memory per row and residue class of registers. A row has a set of places; one queue
+    for all gives the rows to the warps. While a warp is not in the cache all its places would be unused, so
+    that a set per row does for a set per warp.
 
     Registers set off in three stages here. Turn: a row with something to move, and whether its registers
     leave or come. Choice: of that row, up to `SubCoreConfig.transfers` registers, the lowest of each residue
@@ -214,12 +217,17 @@ class WarpControlBlocks(wiring.Component):
         )
         self._held = self._offsets.occupied
         classes = core.transfers
-        self._tables: list[Numbers] = [
-            Memory(shape=bits(core.cache.registers), depth=max(2, rows * registers // classes), init=[])
+        #: The place of each register: of each residue class of them, in each row.
+        self._tables: list[list[Numbers]] = [
+            [
+                Memory(shape=bits(core.cache.registers), depth=max(2, registers // classes), init=[])
+                for _ in range(rows)
+            ]
             for _ in range(classes)
         ]
-        for number, table in enumerate(self._tables):
-            m.submodules[f"table_{number}"] = table
+        for number, tables in enumerate(self._tables):
+            for row, table in enumerate(tables):
+                m.submodules[f"table_{number}_{row}"] = table
         self._places = [Places(core.cache.registers, classes) for _ in range(rows)]
         for row, places in enumerate(self._places):
             m.submodules[f"places_{row}"] = places
@@ -369,17 +377,18 @@ class WarpControlBlocks(wiring.Component):
                 places.given.eq(Mux(self._fills[row], given, 0)),
                 places.back.eq(self.back[row]),
             ]
-        for number, (setting, table) in enumerate(zip(self.setting, self._tables, strict=True)):
-            address = self._address(setting.register, self.offset)
-            place = read_at(m, table, address)
+        for number, (setting, tables) in enumerate(zip(self.setting, self._tables, strict=True)):
+            address, goes = self._address(setting.register), setting.valid & setting.goes
+            place = pick(self._at, [read_at(m, table, address) for table in tables])
             new = pick(self._fills, [places.place[number] for places in self._places])
             m.d.comb += setting.entry.eq(new | place & self.leaves.replicate(len(place)))
-            write_at(m, table, address, new, setting.valid & setting.goes & ~self.leaves)
+            for row, (table, places) in enumerate(zip(tables, self._places, strict=True)):
+                write_at(m, table, address, places.place[number], goes & self._fills[row])
 
-    def _address(self, register: Value, row: Value) -> Value:
-        """Location of a register in the table of its residue class."""
+    def _address(self, register: Value) -> Value:
+        """Location of a register in a table of its residue class."""
         low = len(self.setting).bit_length() - 1
-        return Cat(register[low : bits(self.registers_per_warp)], row if self._rows > 1 else 0)
+        return register[low : bits(self.registers_per_warp)]
 
     # --- Warps that come and go.
 
@@ -494,17 +503,27 @@ class WarpControlBlocks(wiring.Component):
     # --- Questions.
 
     def _ask(self, m: Module) -> None:
+        """Answer the questions for places. Which row a warp has is known as late as what a row's table says;
+        so every row answers, down to the bank of the cache, before one is taken."""
+        low = len(self.setting).bit_length() - 1
         for number, find in enumerate(self.find):
             rows = Signal(self._rows, name=f"rows_{number}")
             m.d.comb += rows.eq(Cat(self._is(row, find.warp) for row in range(self._rows)))
-            row = chosen(m, rows, f"row_of_{number}")
-            address = self._address(find.register, row.index)
-            found = Array(read_at(m, table, address) for table in self._tables)
-            low = len(self.setting).bit_length() - 1
-            place = found[find.register[:low]] if low else found[0]
+            address, places, banks = self._address(find.register), [], []
+            for row in range(self._rows):
+                found = [read_at(m, tables[row], address) for tables in self._tables]
+                place = Signal.like(find.entry, name=f"place_{number}_{row}")
+                bank = Signal.like(find.bank, name=f"bank_{number}_{row}")
+                m.d.comb += [
+                    place.eq(Array(found)[find.register[:low]] if low else found[0]),
+                    bank.eq(1 << place),
+                ]
+                places.append(place)
+                banks.append(bank)
             placed = Cat(placed.bit_select(find.register, 1) for placed in self._placed)  # in every row
             m.d.comb += [
                 find.placed.eq((rows & placed).any()),
-                find.entry.eq(place),
-                find.offset.eq(row.index),
+                find.entry.eq(pick(rows, places)),
+                find.bank.eq(pick(rows, banks)),
+                find.offset.eq(encode(rows)),
             ]

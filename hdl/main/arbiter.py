@@ -262,7 +262,7 @@ class Arbiter(wiring.Component):
             m.d.comb += [entry.tag.eq(request.tag), head.group.tag.eq(oldest.tag)]
         mine: Value
         if self._lookups:
-            here = Cat(request.banks[number] == bank for number in range(self._lookups))
+            here = Cat(request.banks[number][bank] for number in range(self._lookups))
             asks = Cat(request.slots[number].any() for number in range(self._lookups))
             some = (here & asks).any()
             mine = self._of(here, request.slots)

@@ -86,7 +86,8 @@ class Lookups(wiring.Signature):
     collector : Out. For whom.
     tag : Out, if `tags` > 1. For which of the collector's uops.
     slots : Out, per look-up. The source slot that it is for, one-hot; 0: it asks for nothing.
-    banks, rows : Out, per look-up.
+    banks : Out, per look-up. One-hot.
+    rows : Out, per look-up.
     """
 
     def __init__(self, config: SmConfig, tags: int, shape: Shape, lookups: int) -> None:
@@ -97,7 +98,7 @@ class Lookups(wiring.Signature):
                 "valid": Out(1),
                 "collector": Out(core.collector_width),
                 "slots": Out(data.ArrayLayout(core.collector.slots, lookups)),
-                "banks": Out(data.ArrayLayout(shape.bank_width, lookups)),
+                "banks": Out(data.ArrayLayout(shape.banks, lookups)),
                 "rows": Out(data.ArrayLayout(shape.row_width, lookups)),
             }
         )

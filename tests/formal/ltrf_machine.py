@@ -86,10 +86,9 @@ def opened_blocks(blocks: type[WarpControlBlocks]) -> type[WarpControlBlocks]:
             ):
                 m = super().elaborate(platform)
             classes = len(self._tables)
-            each = REGISTERS // classes
             self.tables = [
                 [
-                    read_at(m, self._tables[register % classes], row * each + register // classes)
+                    read_at(m, self._tables[register % classes][row], register // classes)
                     for register in range(REGISTERS)
                 ]
                 for row in range(ROWS)

@@ -89,9 +89,9 @@ class Bench:
             block = self.model.warps[warp]
             assert ctx.get(find.placed) == block.placed >> register & 1, where
             if block.valid >> register & 1:
-                assert (ctx.get(find.entry), ctx.get(find.offset)) == (block.table[register], block.offset), (
-                    where
-                )
+                entry = block.table[register]
+                found = [ctx.get(port) for port in (find.entry, find.bank, find.offset)]
+                assert found == [entry, 1 << entry, block.offset], where
 
     def _land(self) -> list[int]:
         """Some registers arrive, or are read out. Returns the places given back, by row."""

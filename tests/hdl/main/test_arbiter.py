@@ -7,7 +7,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from amaranth.hdl import Signal
+from amaranth.hdl import Cat, Signal
 from hypothesis import given
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, machines, seen, simulate
@@ -38,17 +38,72 @@ def late_lockstep(machine: str, seed: int, unit: Any = Arbiter, shared: bool = F
     compare(rtl, config, 1, seed, 300, shared, late=True)
 
 
+def lookups_lockstep(machine: str, seed: int, unit: Any = Arbiter) -> None:
+    """Two operands of a uop are looked up in a cycle, and two of another one that has more."""
+    config = BOCS[machine]
+    tags, uops = Boc.tags(config), Boc.entries(config)
+    rtl = unit(config, uops, tags, probe=True, late=2 * uops, lookups=2)
+    compare(rtl, config, tags, seed, 300, late=True, lookups=2)
+
+
+class Operands:
+    """Source slots that each uop has not asked for yet."""
+
+    def __init__(self, rng: random.Random, slots: int) -> None:
+        self.rng, self.slots = rng, slots
+        self.left: dict[tuple[int, int], list[int]] = {}
+
+    def fresh(self, uop: tuple[int, int], lookups: int) -> list[int]:
+        """First slots of a new uop."""
+        self.left[uop] = sorted(self.rng.sample(range(self.slots), self.rng.randrange(self.slots + 1)))
+        return self.take(uop, lookups)
+
+    def take(self, uop: tuple[int, int], lookups: int) -> list[int]:
+        """The next slots of a uop."""
+        taken = self.left[uop][:lookups]
+        del self.left[uop][:lookups]
+        return taken
+
+    def more(self) -> list[tuple[int, int]]:
+        """Uops that have more."""
+        return [uop for uop, slots in self.left.items() if slots]
+
+
 def compare(
-    rtl: Any, config: SmConfig, tags: int, seed: int, cycles: int, shared: bool = False, late: bool = False
+    rtl: Any,
+    config: SmConfig,
+    tags: int,
+    seed: int,
+    cycles: int,
+    shared: bool = False,
+    late: bool = False,
+    lookups: int = 0,
 ) -> None:
     """Random requests of random uops, random writes, banks that are not ready and, if `shared`, ports that
-    are taken; if `late`, those of a second uop: grants, reads and events are golden's in every cycle."""
+    are taken; if `late`, those of a second uop; with `lookups`, so many operands of a uop at a time, those
+    that it has more in later cycles: grants, reads and events are golden's in every cycle."""
     rng = random.Random(seed)
     core = config.sub_core
     log = Log()
     model = Golden(core.banks, log.probe)
     missing = {(collector, tag): 0 for collector in range(core.collectors) for tag in range(tags)}
     most = min(6, core.collector.slots)
+    operands = Operands(rng, most)
+
+    def look_up(ctx: Any, request: Any, enter: Any, uop: tuple[int, int], slots: list[int]) -> None:
+        """Operands of a uop have been looked up, or none is."""
+        ctx.set(request.valid, bool(slots))
+        ctx.set(request.collector, uop[0])
+        if tags > 1:
+            ctx.set(request.tag, uop[1])
+        ctx.set(request.slots, [0] * lookups)
+        for number, slot in enumerate(slots):
+            bank, row = rng.randrange(core.banks), rng.randrange(core.rows)
+            ctx.set(request.slots[number], 1 << slot)
+            ctx.set(request.banks[number], 1 << bank)
+            ctx.set(request.rows[number], row)
+            enter(bank, row, uop[0], slot, uop[1])
+        missing[uop] += len(slots)
 
     def ask(ctx: Any, request: Any, enter: Any, free: list[tuple[int, int]]) -> None:
         """One of the uops that wait for nothing makes requests, or none does."""
@@ -95,7 +150,17 @@ def compare(
                 missing[uop] -= 1
             # A uop's place may be taken again in the cycle in which the uop is dispatched, long after its
             # last grant.
-            free = [uop for uop, count in missing.items() if not count and uop not in served]
+            more = operands.more()
+            free = [uop for uop, count in missing.items() if not count and uop not in (*served, *more)]
+            if lookups:
+                asked = rng.choice(free) if free and rng.random() < 0.7 else None
+                first = operands.fresh(asked, lookups) if asked else []
+                look_up(ctx, rtl.request, model.request, asked or (0, 0), first)
+                others = rng.choice(more) if more and rng.random() < 0.7 else None
+                rest = operands.take(others, lookups) if others else []
+                look_up(ctx, rtl.late, model.request_late, others or (0, 0), rest)
+                await ctx.tick()
+                continue
             ask(ctx, rtl.request, model.request, free)
             if late:
                 ask(ctx, rtl.late, model.request_late, free)
@@ -129,6 +194,12 @@ def test_with_a_second_uop_that_goes_first(machine: str, shared: bool) -> None:
         late_lockstep(machine, seed, shared=shared)
 
 
+@pytest.mark.parametrize("machine", BOCS)
+def test_with_operands_that_have_just_been_looked_up(machine: str) -> None:
+    for seed in range(2):
+        lookups_lockstep(machine, seed)
+
+
 class IgnoresRivals(Arbiter):
     """Every bank serves its request, whoever else serves that collector."""
 
@@ -159,6 +230,30 @@ class ServesTheLowest(Arbiter):
 def test_mutants_of_the_grant_are_caught(unit: type[Arbiter]) -> None:
     with pytest.raises(AssertionError):
         late_lockstep("per_warp", 1, unit, shared=True)
+
+
+class SwapsRows(Arbiter):
+    """Each of two looked-up operands is read from the row of the other."""
+
+    def _queue(self, m: Any, bank_name: str, bank: int, request: Any, groups: int) -> Any:
+        swapped = mock.Mock(wraps=request)
+        for name in ("valid", "collector", "tag", "slots", "banks"):
+            setattr(swapped, name, getattr(request, name, None))
+        swapped.rows = Cat(request.rows[1], request.rows[0])
+        return super()._queue(m, bank_name, bank, swapped, groups)
+
+
+class AsksOneBank(Arbiter):
+    """All operands that are looked up in a cycle are read from the bank of the first."""
+
+    def _of(self, here: Any, slots: Any) -> Any:
+        return super()._of(here[0].replicate(len(here)), slots)
+
+
+@pytest.mark.parametrize("unit", [SwapsRows, AsksOneBank])
+def test_mutants_of_looked_up_operands_are_caught(unit: type[Arbiter]) -> None:
+    with pytest.raises(AssertionError):
+        lookups_lockstep("wide", 1, unit)
 
 
 class ReadsAhead(Arbiter):
