@@ -168,6 +168,10 @@ def test_the_trace_is_the_same_but_for_the_flag_instructions() -> None:
         assert (
             rows[~words] == before.dynamic[int(old["first"]) : int(old["first"]) + int(old["length"])]
         ).all()
+    spans = sorted(zip(after.warps["first"].tolist(), after.warps["length"].tolist(), strict=True))
+    ends = [first + length for first, length in spans]
+    assert [first for first, _ in spans] == [0, *ends[:-1]]  # each word is a warp's, the first ones too
+    assert ends[-1] == len(after.dynamic)
 
 
 def test_where_flag_instructions_are_met() -> None:
