@@ -39,6 +39,7 @@ class Collection:
         unit, not by bank.
     evicts : values that they evict in a cycle. They are a writer behind the units.
     hinted : requests of operands carry the uop's hints about them.
+    whole : a uop requests all its sources, which are its first slots, and not some of them.
     """
 
     entries: int
@@ -47,6 +48,7 @@ class Collection:
     keeps: int = 0
     evicts: int = 0
     hinted: bool = False
+    whole: bool = False
 
     @property
     def writers(self) -> int:

@@ -139,7 +139,7 @@ class Ocu(wiring.Component):
     @classmethod
     def collection(cls, config: SmConfig) -> Collection:
         """Results are not kept, nothing is evicted, and a collector may serve any warp."""
-        return Collection(cls.entries(config), cls.tags(config))
+        return Collection(cls.entries(config), cls.tags(config), whole=True)
 
     @staticmethod
     def tags(config: SmConfig) -> int:

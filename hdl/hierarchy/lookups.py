@@ -69,6 +69,8 @@ class OperandLookups(wiring.Component):
     config : the machine.
     tags : uops that one collector may have in collection.
     uops : that the collectors may have in collection, at most; so many may wait with more operands.
+    whole : a uop asks for all its sources, which are its first slots. Then which are looked up next is known
+        without a choice.
 
     Members
     -------
@@ -83,8 +85,8 @@ class OperandLookups(wiring.Component):
     newest: LookUpInterface
     late: LookUpInterface
 
-    def __init__(self, config: SmConfig, tags: int, uops: int) -> None:
-        self._uops, self._layout = uops, read_layout(config, tags)
+    def __init__(self, config: SmConfig, tags: int, uops: int, whole: bool = False) -> None:
+        self._uops, self._layout, self._whole = uops, read_layout(config, tags), whole
         look_up = LookUp(config, tags)
         super().__init__(
             {"read": In(read_stream(config, tags)), "newest": Out(look_up), "late": Out(look_up)}
@@ -110,8 +112,10 @@ class OperandLookups(wiring.Component):
             left.eq(head.source_valid & ~done),
             goes.eq(more.r_rdy & ~(there & self._shared(newest, head))),
         ]
-        behind = self._look_up(m, self.newest, newest, newest.source_valid, there)
-        rest = self._look_up(m, self.late, head, left, goes)
+        # Slots that may be the next ones of a uop that asks for all its sources.
+        firsts, later = range(LOOKUPS), range(LOOKUPS, MAX_SOURCES)
+        behind = self._look_up(m, self.newest, newest, newest.source_valid, there, firsts)
+        rest = self._look_up(m, self.late, head, left, goes, later)
         m.d.comb += [
             others.eq(newest),
             others.source_valid.eq(behind),
@@ -128,17 +132,28 @@ class OperandLookups(wiring.Component):
         """Test of two uops for one warp, whose table's ports the newest has."""
         return newest.warp == oldest.warp
 
-    def _look_up(self, m: Module, found: LookUpInterface, uop: Record, sources: Value, goes: Value) -> Value:
+    def _look_up(
+        self, m: Module, found: LookUpInterface, uop: Record, sources: Value, goes: Value, next_ones: range
+    ) -> Value:
         """Choose the first operands among `sources` of a uop; whether it `goes` does not hold up the choice.
-        Returns the others."""
+        Returns the others.
+
+        The `next_ones` of a uop that asks for all its sources come in the order of their slots, so many at a
+        time as there are look-ups: each look-up has slots of its own, and none where there is no choice.
+        """
         m.d.comb += [found.valid.eq(goes), found.collector.eq(uop.collector), found.warp.eq(uop.warp)]
         if "tag" in self._layout.members:
             m.d.comb += found.tag.eq(uop.tag)
         remaining = sources
         for number in range(LOOKUPS):
             first = Signal(MAX_SOURCES, name=f"first_{number}")
+            own = (
+                sum(1 << slot for slot in next_ones[number::LOOKUPS])
+                if self._whole
+                else (1 << MAX_SOURCES) - 1
+            )
             m.d.comb += [
-                first.eq(lowest(remaining)),
+                first.eq(lowest(remaining & own)),
                 found.slots[number].eq(first),
                 found.registers[number].eq(pick(first, list(uop.sources))),
             ]

@@ -94,7 +94,7 @@ class Ltrf(LtrfEvents, Hierarchy):
             {"entry": bits(self._entries), "offset": bits(core.active_warps)}
         )
         self._blocks = WarpControlBlocks(config, 2 * LOOKUPS + self._writers, liveness)
-        self._lookups = OperandLookups(config, self._tags, self._uops)
+        self._lookups = OperandLookups(config, self._tags, self._uops, collection.whole)
         self.engine = self.engine_class(config, main.storage.read_delay, main.layout.size)
         self._arbiter = Arbiter(
             config,

@@ -16,11 +16,14 @@ from warpbank.golden.hierarchy.lookups import OperandLookups as Golden
 from warpbank.hdl.hierarchy.lookups import LOOKUPS, OperandLookups
 
 
-def lockstep(machine: str, seed: int, unit: Any = OperandLookups, cycles: int = 200) -> None:
-    """Uops of few warps ask in some cycles, of which one may wait in each collector."""
+def lockstep(
+    machine: str, seed: int, unit: Any = OperandLookups, cycles: int = 200, whole: bool = False
+) -> None:
+    """Uops of few warps ask in some cycles, of which one may wait in each collector; if `whole`, for all
+    their sources."""
     config, rng = LTRFS[machine], random.Random(seed)
     core = config.sub_core
-    rtl, model = unit(config, 1, core.collectors), Golden()
+    rtl, model = unit(config, 1, core.collectors, whole), Golden()
     waits = [0] * core.collectors  # operands of each collector's uop that have not been looked up
 
     def found(ctx: Any, port: Any, warps: dict[int, int]) -> list[Operand]:
@@ -47,7 +50,8 @@ def lockstep(machine: str, seed: int, unit: Any = OperandLookups, cycles: int = 
             ctx.set(rtl.read.valid, asks)
             if asks:
                 collector, warp = rng.choice(free), rng.randrange(min(2, core.warps))
-                slots = sorted(rng.sample(range(core.collector.slots), rng.randint(0, core.collector.slots)))
+                count = rng.randint(0, core.collector.slots)
+                slots = sorted(rng.sample(range(count if whole else core.collector.slots), count))
                 registers = [rng.randrange(255) for _ in range(core.collector.slots)]
                 warps[collector], waits[collector] = warp, len(slots)
                 read = {
@@ -70,6 +74,12 @@ def test_equals_golden(machine: str, seed: int) -> None:
     lockstep(machine, seed)
 
 
+@FEW
+@given(machine=strategies.sampled_from(list(LTRFS)), seed=SEEDS)
+def test_equals_golden_where_all_sources_are_asked_for(machine: str, seed: int) -> None:
+    lockstep(machine, seed, whole=True)
+
+
 class FourPorts(OperandLookups):
     """An older uop is looked up beside a newer one of its warp, which has both ports of their table."""
 
@@ -85,6 +95,14 @@ class Loses(OperandLookups):
         return rest & (rest - 1)
 
 
-@pytest.mark.parametrize("unit", [FourPorts, Loses])
-def test_mutants_are_caught(unit: type[OperandLookups]) -> None:
-    assert fails(lambda seed: lockstep("fast", seed, unit))
+class OnePair(OperandLookups):
+    """The last slots of a uop that asks for all its sources are none's."""
+
+    def _look_up(self, *arguments: Any) -> Any:
+        *others, slots = arguments
+        return super()._look_up(*others, slots[:LOOKUPS])
+
+
+@pytest.mark.parametrize(("unit", "whole"), [(FourPorts, False), (Loses, False), (OnePair, True)])
+def test_mutants_are_caught(unit: type[OperandLookups], whole: bool) -> None:
+    assert fails(lambda seed: lockstep("fast", seed, unit, whole=whole))
