@@ -25,7 +25,9 @@ def lockstep(machine: str, seed: int, unit: Any = Exempt, cycles: int = 40) -> N
         nonlocal exempt
         for _ in range(cycles):
             slots = rng.randint(1, core.warps)
-            registers = rng.sample(range(255), rng.randint(0, min(60, core.warp_registers // slots)))
+            some = rng.randint(0, min(80, core.warp_registers // slots))
+            among = range(rng.choice((some, 128, 255)))  # all of the lowest ones, too
+            registers = rng.sample(among, some)
             mask = sum(1 << register for register in registers)
             ctx.set(rtl.launch, 1)
             ctx.set(rtl.mask, mask)
@@ -76,3 +78,7 @@ def test_a_wrong_warp_is_caught() -> None:
 def test_ports_must_be_a_number(ports: Any) -> None:
     with pytest.raises(TypeError, match="Exempt needs a number of ports of at least 1, not"):
         Exempt(MACHINES["tiny"], ports)
+
+
+def test_one_port_is_enough() -> None:
+    assert len(Exempt(MACHINES["tiny"], 1).find) == 1

@@ -60,6 +60,12 @@ def test_equals_golden(warps: int, seed: int) -> None:
     lockstep(warps, seed)
 
 
+@pytest.mark.parametrize("warps", [3, 4, 8])
+def test_users_of_every_entry_are_counted(warps: int) -> None:
+    for seed in range(4):
+        lockstep(warps, seed)
+
+
 def test_a_word_that_somebody_uses_is_not_replaced() -> None:
     """Its user's next look finds it. Golden alone, since the RTL equals it."""
     for seed in range(20):

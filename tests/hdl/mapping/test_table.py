@@ -93,3 +93,7 @@ def test_a_register_that_is_not_dropped_is_caught() -> None:
 def test_results_must_be_a_number(results: Any) -> None:
     with pytest.raises(TypeError, match="RenamingTable needs a number of results of at least 1, not"):
         RenamingTable(MACHINES["tiny"], results)
+
+
+def test_one_result_is_enough() -> None:
+    assert len(RenamingTable(MACHINES["tiny"], 1).result) == 1
