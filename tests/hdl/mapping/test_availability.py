@@ -119,6 +119,7 @@ def test_mutants_are_caught(unit: Any) -> None:
     [
         ((0, "consolidate", 1), TypeError, "a number of registers of at least 1, not 0"),
         ((8, "consolidate", 0), TypeError, "a number of distance of at least 1, not 0"),
+        ((8.5, "consolidate", 1), TypeError, "a number of registers of at least 1, not 8.5"),
         ((8, "best", 1), ValueError, "knows the policies consolidate, wear_level, not 'best'"),
     ],
 )
