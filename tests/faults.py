@@ -96,7 +96,7 @@ TARGETS = (
     Target("Malekeh cache table", "locked", "malekeh", r"collectors", r"locked_\d+"),
     Target("Malekeh cache table", "near, LRU, random", "malekeh", r"collectors.*", r"near_.*|newer_.*|state"),
     Target("LTRF cache", "values", PLUS, r"registers\.cache_\d+"),
-    Target("LTRF control block", "address table", PLUS, r"registers\.blocks\.table_\d+"),
+    Target("LTRF control block", "address table", PLUS, r"registers\.blocks\.table_\d+_\d+"),
     Target("LTRF control block", "working set, valid", PLUS, r"registers\.blocks", r"(working|placed)_.*"),
     Target("LTRF control block", "liveness", PLUS, r"registers\.blocks", r"alive_\d+"),
     Target("LTRF allocation", "queue, places", PLUS, r"registers\.blocks\.(offsets|places_\d+)", ".*"),
