@@ -17,11 +17,16 @@ from warpbank.golden.storage.decompress_moves import DecompressMoves as Golden
 from warpbank.hdl.storage.decompress_moves import LOW, DecompressMoves
 
 REGISTERS = 8
+#: The first registers of the two groups that a run draws from: the lowest, the highest, some of two words.
+BASES = ((0, 128), (120, 248), (28, 156))
 
 
-def places_of(rng: random.Random, warps: int, banks: int, renames: bool) -> list[tuple[int, int]]:
+def places_of(
+    rng: random.Random, warps: int, bases: tuple[int, ...], banks: int, renames: bool
+) -> list[tuple[int, int]]:
     """A warp and a register per bank, all different: anywhere, or those that the bank has."""
-    places = [(warp, register) for warp in range(warps) for register in range(REGISTERS)]
+    registers = [base + register for base in bases for register in range(REGISTERS)]
+    places = [(warp, register) for warp in range(warps) for register in registers]
     if renames:
         return rng.sample(places, banks)
     return [rng.choice([(w, r) for w, r in places if (w + r) % banks == bank]) for bank in range(banks)]
@@ -36,13 +41,13 @@ def lockstep(
     log = Log()
     rtl = unit(config, core.banks, probe=True, renames=renames)
     model = Golden(core.warps, config.lanes)
-    moved = [0, 0]  # uops without and with a move
+    moved, bases = [0, 0], BASES[seed % len(BASES)]  # uops without and with a move
     last: tuple[int, int] | None = None  # moved, or written first of all, in the cycle before
 
     async def bench(ctx: Any) -> None:
         nonlocal last
         for cycle in range(cycles):
-            places = places_of(rng, core.warps, len(rtl.stored), renames)
+            places = places_of(rng, core.warps, bases, len(rtl.stored), renames)
             if last is not None and last not in places and rng.random() < 0.5:
                 places[sum(last) % core.banks] = last
             for port, (owner, register) in zip(rtl.stored, places, strict=True):
@@ -57,8 +62,8 @@ def lockstep(
                 if valid:
                     model.note(owner, register, compressed)
             warp, count = rng.randrange(core.warps), rng.randrange(MAX_DESTINATIONS + 1)
-            destination = rng.randrange(REGISTERS - count)
-            if last is not None and last[1] + count <= REGISTERS and rng.random() < 0.3:
+            destination = rng.choice(bases) + rng.randrange(REGISTERS - max(1, count) + 1)
+            if last is not None and last[1] + count <= 256 and rng.random() < 0.3:
                 warp, destination = last
             uop = make_uop(
                 warp,
