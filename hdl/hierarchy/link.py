@@ -92,7 +92,7 @@ class Link(wiring.Component):
     unread: Signal
     transfers: list[Record]
 
-    def __init__(self, config: SmConfig, delay: int = 0, noted: int = 0) -> None:
+    def __init__(self, config: SmConfig, delay: int, noted: int) -> None:
         self._config, self._delay = config, delay
         core = config.sub_core
         layout, beat = transfer_layout(config), beat_width(config, noted)

@@ -52,7 +52,7 @@ class Port(wiring.Component):
     word: Signal
     data: Signal
 
-    def __init__(self, config: SmConfig, noted: int = 0) -> None:
+    def __init__(self, config: SmConfig, noted: int) -> None:
         self._config, self._noted = config, noted
         core = config.sub_core
         layout, beat = transfer_layout(config), beat_width(config, noted)

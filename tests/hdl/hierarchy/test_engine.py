@@ -15,7 +15,6 @@ from tests.hdl.hierarchy.ltrf_bench import LTRFS
 from tests.hdl.sub_core_bench import pack
 from warpbank.golden.hierarchy.engine import Engine as Golden
 from warpbank.golden.hierarchy.engine import Transfer
-from warpbank.golden.storage.metadata import EMPTY, Metadata
 from warpbank.golden.values import Value
 from warpbank.hdl.hierarchy.engine import Engine
 from warpbank.hdl.hierarchy.link import Link
@@ -23,6 +22,14 @@ from warpbank.hdl.hierarchy.port import Port
 
 #: Registers of a warp in each bank.
 ROWS = 3
+#: A register's value, and the note that goes with it.
+Noted = tuple[Value, int]
+
+
+def word(noted: Noted) -> int:
+    """What crosses: the value, and the note above it."""
+    value, note = noted
+    return pack(value) | note << 32 * len(value)
 
 
 class Main:
@@ -32,18 +39,21 @@ class Main:
     ----------
     closed : mask of the banks that somebody else uses in this cycle.
     cycles : what a read takes that begins in this cycle.
-    asked : accesses of this cycle, by bank: (whether a write, transfer's row, warp, register, value).
+    asked : accesses of this cycle, by bank: (whether a write, transfer's row, warp, register, what is read or
+        written).
     """
 
-    def __init__(self, config: Any, rng: random.Random) -> None:
+    def __init__(self, config: Any, rng: random.Random, noted: int) -> None:
         self.closed, self.cycles = 0, 1
-        self.asked: dict[int, tuple[bool, int, int, int, Value]] = {}
+        self.asked: dict[int, tuple[bool, int, int, int, Noted]] = {}
+        self.storage = self
         self.content = {
             (bank, row, warp): np.array([rng.getrandbits(32) for _ in range(config.lanes)], np.uint32)
             for bank in range(config.sub_core.banks)
             for row in range(ROWS)
             for warp in range(config.sub_core.warps)
         }
+        self.notes = {place: rng.getrandbits(noted) for place in self.content}
 
     def accesses(self) -> int:
         """A cycle's accesses begin."""
@@ -53,16 +63,21 @@ class Main:
     def close(self) -> None:
         """They are over."""
 
-    def fetch(self, bank: int, row: int, warp: int, register: int) -> tuple[int, Value, Metadata]:
+    def fetch(self, bank: int, row: int, warp: int, register: int) -> tuple[int, Value, int]:
         """Read a register."""
-        value = self.content[bank, row, warp]
-        self.asked[bank] = False, row, warp, register, value
-        return self.cycles, value, EMPTY
+        value, note = self.content[bank, row, warp], self.notes[bank, row, warp]
+        self.asked[bank] = False, row, warp, register, (value, note)
+        return self.cycles, value, note
 
-    def store(self, bank: int, row: int, warp: int, register: int, value: Value, metadata: Metadata) -> None:
+    def store(self, bank: int, row: int, warp: int, register: int, value: Value, note: int) -> None:
         """Write a register."""
-        self.content[bank, row, warp] = value
-        self.asked[bank] = True, row, warp, register, value
+        self.content[bank, row, warp], self.notes[bank, row, warp] = value, note
+        self.asked[bank] = True, row, warp, register, (value, note)
+
+    def encode(self, value: Value, packed: bool) -> int:
+        """Note of a register that is kept as it is: none."""
+        assert not packed
+        return 0
 
 
 class Bench:
@@ -74,30 +89,33 @@ class Bench:
     name : of the machine.
     seed : of all choices.
     unit : makes the RTL.
+    noted : bits of a register's note.
     """
 
-    def __init__(self, name: str, seed: int, unit: Any = Engine) -> None:
+    def __init__(self, name: str, seed: int, unit: Any = Engine, noted: int = 0) -> None:
         self.rng = random.Random(seed)
+        self.noted = noted
         self.config = config = LTRFS[name]
         self.core = core = config.sub_core
         self.unit: Any = unit
-        self.main = Main(config, self.rng)
+        self.main = Main(config, self.rng, noted)
         blank: Value = np.zeros(config.lanes, np.uint32)
         self.values = [[blank] * core.active_warps for _ in range(core.cache.registers)]
-        metadata = [[EMPTY] * core.active_warps for _ in range(core.cache.registers)]
+        self.notes = [[0] * core.active_warps for _ in range(core.cache.registers)]
         log = Log()
-        self.model = Golden(core, self.main, self.values, metadata, self._left, self._arrived, log.probe)  # type: ignore[arg-type]
+        content: Any = (self.main, self.values, self.notes)
+        self.model = Golden(core, *content, self._left, self._arrived, log.probe)
         self.log = log
         #: What is in each place of the cache: bank, row and warp of the main register file; None while it
         #: moves.
         self.places: dict[tuple[int, int], tuple[int, int, int] | None] = {}
         self.coming: set[tuple[int, int, int]] = set()
         self.happened: Counter[str] = Counter()
-        self.reading: dict[int, Value] = {}  # by bank of the cache, read in the cycle before
+        self.reading: dict[int, Noted] = {}  # by bank of the cache, read in the cycle before
         self.came: dict[int, Transfer] = {}  # by bank of the cache, in the cycle before
         # By bank of the main register file: what it reads now, given out before; what its output holds.
-        self.accessed: dict[int, Value] = {}
-        self.read: dict[int, Value] = {}
+        self.accessed: dict[int, Noted] = {}
+        self.read: dict[int, Noted] = {}
 
     def _left(self, transfer: Transfer) -> None:
         del self.places[transfer.entry, transfer.offset]
@@ -113,7 +131,7 @@ class Bench:
         return (transfer.register + transfer.warp) % self.core.banks, transfer.row, transfer.warp
 
     def run(self, cycles: int = 200) -> Bench:
-        self.rtl = self.unit(self.config)
+        self.rtl = self.unit(self.config, 0, self.noted)
 
         async def bench(ctx: Any) -> None:
             for cycle in range(cycles):
@@ -128,7 +146,7 @@ class Bench:
         self._rows(ctx, where)
         due = {transfer.entry: transfer for transfer in model._due}
         for entry, port in enumerate(rtl.cache):
-            ctx.set(port.data, pack(self.reading.get(entry, self.values[entry][0])))
+            ctx.set(port.data, word(self.reading.get(entry, (self.values[entry][0], 0))))
             transfer = due.get(entry)
             assert ctx.get(port.reads) == (transfer is not None and transfer.out), where
             assert ctx.get(port.fills) == (transfer is not None and not transfer.out), where
@@ -136,13 +154,17 @@ class Bench:
                 assert ctx.get(port.transfer.offset) == transfer.offset, where
             came = self.came.get(entry)
             if came is not None:
-                assert ctx.get(port.word) == pack(came.value), f"{where}: {came}"
+                assert came.value is not None
+                note: Any = came.metadata
+                assert ctx.get(port.word) == word((came.value, note)), f"{where}: {came}"
         self.came = {entry: transfer for entry, transfer in due.items() if not transfer.out}
         self.reading = {
-            entry: self.values[entry][transfer.offset] for entry, transfer in due.items() if transfer.out
+            entry: (self.values[entry][transfer.offset], self.notes[entry][transfer.offset])
+            for entry, transfer in due.items()
+            if transfer.out
         }
-        for bank, value in self.read.items():
-            ctx.set(rtl.bank[bank].data, pack(value))
+        for bank, noted in self.read.items():
+            ctx.set(rtl.bank[bank].data, word(noted))
         self.read |= self.accessed
         self.accessed.clear()
         main.closed = sum((rng.random() < 0.2) << bank for bank in range(self.core.banks))
@@ -184,14 +206,14 @@ class Bench:
             assert bool(wants and opened) == (asked is not None), f"{where}: bank {bank}"
             if asked is None:
                 continue
-            write, row, warp, register, value = asked
+            write, row, warp, register, noted = asked
             assert ctx.get(port.writes) == write, where
             found = [ctx.get(getattr(port.transfer, name)) for name in ("row", "warp", "register")]
             assert found == [row, warp, register], where
             if write:
-                assert ctx.get(port.word) == pack(value), f"{where}: R{register} of warp {warp}"
+                assert ctx.get(port.word) == word(noted), f"{where}: R{register} of warp {warp}"
             else:
-                self.accessed[bank] = value
+                self.accessed[bank] = noted
 
     def _push(self, ctx: Any, eager: float) -> None:
         """Some registers set off."""
@@ -207,6 +229,7 @@ class Bench:
                 assert home is not None
                 self.places[place] = None
                 transfer = self._transfer(True, home, place)
+                transfer.plain = bool(self.noted) and rng.random() < 0.3
             else:
                 inside = {home for home in self.places.values() if home is not None} | self.coming
                 homes = [home for home in self.main.content if home[0] == bank and home not in inside]
@@ -237,14 +260,19 @@ class Bench:
         return Transfer(out, warp, register, *place, row)
 
 
-def lockstep(name: str, seed: int, unit: Any = Engine, cycles: int = 200) -> Counter[str]:
-    return Bench(name, seed, unit).run(cycles).happened
+def lockstep(name: str, seed: int, unit: Any = Engine, cycles: int = 200, noted: int = 0) -> Counter[str]:
+    return Bench(name, seed, unit, noted).run(cycles).happened
 
 
 @settings(FEW, max_examples=5)
 @given(name=strategies.sampled_from(list(LTRFS)), seed=SEEDS)
 def test_equals_golden(name: str, seed: int) -> None:
     lockstep(name, seed)
+
+
+@pytest.mark.parametrize(("name", "noted"), [("fast", 3), ("slow", 1), ("slow", 6), ("many", 40)])
+def test_notes_go_with_their_values(name: str, noted: int) -> None:
+    lockstep(name, 3, noted=noted)
 
 
 def test_what_matters_happens() -> None:
