@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
@@ -19,7 +19,7 @@ from warpbank.hdl.layouts import Collection
 from warpbank.hdl.main.arbiter import ScalarArbiter
 from warpbank.hdl.main.ports import BankPortInterface, StoragePorts, WhereaboutsInterface
 from warpbank.hdl.probe import Events, EventsInterface, emit
-from warpbank.hdl.round_robin import first_from
+from warpbank.hdl.round_robin import first_from, pick
 from warpbank.hdl.storage.arrays import WORD_LANES, count, groups
 from warpbank.hdl.storage.compressor import BYTES, Compressor
 from warpbank.hdl.storage.metadata import metadata_layout
@@ -131,7 +131,7 @@ class ScalarRf(wiring.Component):
         read, scalar_bank = scalars.read_port(), self.bank[-1]
         taken = Signal(core.row_width + core.bank_width)
         m.d.comb += [
-            taken.eq(Array(place for _, _, place, _ in stages)[choice.index]),
+            taken.eq(pick(choice.one_hot, [place for _, _, place, _ in stages])),
             scalar_bank.written.eq(choice.any),
             read.addr.eq(scalar_bank.read_row),
             read.en.eq(scalar_bank.read),
@@ -139,7 +139,8 @@ class ScalarRf(wiring.Component):
             scalar_bank.metadata.full.eq(1),
             scalar_bank.metadata.enc[0].eq(-1),
         ]
-        write_at(m, scalars, taken, Array(word for _, _, _, word in stages)[choice.index], choice.any)
+        word = pick(choice.one_hot, [base for _, _, _, base in stages])
+        write_at(m, scalars, taken, word, choice.any)
         if self._probe:
             self._events(m, asking, choice.any, taken)
         return m
