@@ -66,7 +66,7 @@ def uop_layout(config: SmConfig) -> data.StructLayout:
     unit : execution unit, a `warpbank.arch.uop.Unit`.
     sources : register of each source slot, as the instruction has it, also where its guard is false on all
         lanes: hazards are checked all the same.
-    source_valid : which source slots there are.
+    source_valid : which source slots there are: the first ones.
     destination : first register that it writes.
     count : registers that it writes, from `destination` on; hazards are checked also where its guard is
         false.

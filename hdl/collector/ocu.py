@@ -138,7 +138,8 @@ class Ocu(wiring.Component):
 
     @classmethod
     def collection(cls, config: SmConfig) -> Collection:
-        """Results are not kept, nothing is evicted, and a collector may serve any warp."""
+        """Sizes: no results are kept, nothing is evicted, a collector may serve any warp, and a uop requests
+        all its sources."""
         return Collection(cls.entries(config), cls.tags(config), whole=True)
 
     @staticmethod

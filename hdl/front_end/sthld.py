@@ -119,7 +119,7 @@ class Sthld(wiring.Component):
         grown = Signal(range(LARGE + cores + 1))
         m.d.comb += [issued.eq(sum(self.issues)), grown.eq(phase + issued), begins.eq(grown > LARGE)]
         # Of the interval that runs: uops + part, part - uops. What is missing to the bounds from the interval
-        # before; the first one has none before it, and its change is both small and large.
+        # before; the first one has none before it, and the machine moves alike then, whatever they say.
         upper, lower = (Signal(signed(width), name=name, init=1) for name in ("upper", "lower"))
         rise, fall = (Signal(signed(width), name=name, reset_less=True) for name in ("rise", "fall"))
         above, below = Signal.like(upper), Signal.like(lower)

@@ -96,7 +96,7 @@ def test_equals_golden(shape: tuple[int, int, int]) -> None:
 
 @pytest.mark.parametrize("cores", [1, 3])
 def test_the_first_intervals(cores: int) -> None:
-    """What the machine begins with decides these alone."""
+    """Counters begin with values of their own, which decide the first intervals alone."""
     for seed in range(40):
         lockstep(overrides(16, 32, cores), seed, intervals=3)
 

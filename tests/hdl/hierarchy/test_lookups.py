@@ -96,7 +96,7 @@ class Loses(OperandLookups):
 
 
 class OnePair(OperandLookups):
-    """The last slots of a uop that asks for all its sources are none's."""
+    """Look-ups that never come to the last two slots of a uop that asks for all its sources."""
 
     def _look_up(self, *arguments: Any) -> Any:
         *others, slots = arguments
