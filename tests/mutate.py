@@ -119,7 +119,7 @@ def digest(paths: Iterable[Path]) -> str:
     """Digest of files, their names included."""
     found = hashlib.sha256()
     for path in paths:
-        found.update(str(path.resolve().relative_to(ROOT)).encode() + path.read_bytes())
+        found.update(os.path.relpath(path.resolve(), ROOT).encode() + path.read_bytes())
     return found.hexdigest()[:16]
 
 

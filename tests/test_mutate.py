@@ -94,20 +94,47 @@ def test_every_reason_is_for_a_mutant() -> None:
         assert mutate.argued(ROOT / name)
 
 
-def test_mutants_in_a_warm_process(tmp_path: Path) -> None:
-    """A real run of the tests of a small file, in a process of its own as pytest cannot run in itself."""
+def _warm(folder: Path, *more: str) -> tuple[str, int, int]:
+    """A real run over a line of a small file, in a process of its own as pytest cannot run in itself.
+
+    Returns what it says, the line and the number of its mutants.
+    """
     every = list(mutants((ROOT / "program" / "trust.py").read_text()))
     line = next(each.line for each in every if each.change.startswith("found.st_mode & _OTHERS"))
-    asked = sum(each.line == line for each in every)
+    words = ["program/trust.py", "--line", str(line), *more]
     code = (
         "from pathlib import Path; from tests import mutate\n"
-        f"mutate.FOLDER, mutate.RECORD = Path({str(tmp_path)!r}), Path({str(tmp_path / 'record.json')!r})\n"
-        f"mutate.main(['program/trust.py', '--line', '{line}'])"
+        f"mutate.FOLDER, mutate.RECORD = Path({str(folder)!r}), Path({str(folder / 'record.json')!r})\n"
+        f"mutate.main({words})"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.stdout.count(f": killed: line {line}") == asked, done.stdout + done.stderr
-    row = f"| `program/trust.py` | {len(every)} | {asked} | {asked} | 0 | 0 | 0 | 0 | 100 % |"
-    assert row in done.stdout
+    asked = sum(each.line == line for each in every)
+    assert f"| `program/trust.py` | {len(every)} | {asked} |" in done.stdout, done.stdout + done.stderr
+    return done.stdout, line, asked
+
+
+def test_mutants_in_a_warm_process(tmp_path: Path) -> None:
+    said, line, asked = _warm(tmp_path)
+    assert said.count(f": killed: line {line}") == asked
+    assert f"| {asked} | 0 | 0 | 0 | 0 | 100 % |" in said
+
+
+def test_what_does_not_end_without_a_mutant_kills_nothing(tmp_path: Path) -> None:
+    """A test that ends when it is measured, and never again."""
+    stalls = tmp_path / "test_stalls.py"
+    stalls.write_text(
+        "from pathlib import Path\n"
+        "from warpbank.program.trust import doubt\n"
+        "def test_stalls():\n"
+        f"    doubt([Path({str(tmp_path)!r})])\n"
+        f"    mark = Path({str(tmp_path / 'measured')!r})\n"
+        "    while mark.exists():\n"
+        "        pass\n"
+        "    mark.touch()\n"
+    )
+    said, line, asked = _warm(tmp_path, "--tests", str(stalls), "--select", "stalls")
+    assert said.count("left out, it does not end without the mutant") == 1
+    assert said.count(f": survived: line {line}") == asked
 
 
 @pytest.mark.long

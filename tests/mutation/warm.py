@@ -253,15 +253,42 @@ class Warm:
             return Judged("survived", "no test reaches it", sure)
         ordered = sorted(reaching, key=lambda name: (measured[name].seconds or 0) / (1 + self._kills[name]))
         limit = (max(measured[name].seconds or 0 for name in ordered) * SLOWER + MORE) * WALL
-        began = ""
-        for said in self._forked(lambda say: self._testing(ordered, items, measured, asked, say), limit):
-            began = said.get("begin", began)
-            if "failed" in said:
-                self._kills[began] += 1
-                return Judged("killed", began)
-            if "passed" in said:
+        while ordered:
+            verdict, last = self._verdict(ordered, items, measured, asked, limit)
+            if verdict == "passed":
                 return Judged("survived", "", sure)
-        return Judged("killed", f"no end of {began}")
+            if verdict == "failed":
+                self._kills[last] += 1
+                return Judged("killed", last)
+            before = ordered[: ordered.index(last) + 1]
+            if self._verdict(before, items, measured, swap.Changes(), limit)[0] == "passed":
+                return Judged("killed", f"no end of {last}")
+            self._say(f"left out, it does not end without the mutant: {last}")
+            ordered.remove(last)
+            self.measured.pop(last)
+        return Judged("survived", "no test reaches it", sure)
+
+    def _verdict(
+        self,
+        names: Sequence[str],
+        items: Mapping[str, pytest.Item],
+        measured: Mapping[str, Measured],
+        asked: swap.Changes,
+        limit: float,
+    ) -> tuple[str, str]:
+        """What a fork that runs tests says, and its last test: "passed", "failed", or "" if it did not end.
+
+        Raises SystemExit if the fork ends before its first test.
+        """
+        last = ""
+        for said in self._forked(lambda say: self._testing(names, items, measured, asked, say), limit):
+            last = said.get("begin", last)
+            for verdict in ("failed", "passed"):
+                if verdict in said:
+                    return verdict, last
+        if not last:
+            raise SystemExit("a fork ended before its first test: is there memory and a writable /tmp?")
+        return "", last
 
     def _testing(
         self,
