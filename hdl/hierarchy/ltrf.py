@@ -450,9 +450,9 @@ class Ltrf(LtrfEvents, Hierarchy):
             Signal(self._entries, name="cache_wanted"),
             Signal(self._entries, name="cache_engaged"),
         )
-        used = Signal(self._entries, name="cache_used")
-        m.d.sync += used.eq(self._next)
-        m.d.comb += self._engaged.eq(used | self._cleared)
+        self._used = Signal(self._entries, name="cache_used")
+        m.d.sync += self._used.eq(self._next)
+        m.d.comb += self._engaged.eq(self._used | self._cleared)
         #: Result that each bank takes, and its row.
         self._chosen: list[tuple[Choice, Signal]] = []
         reached = Signal(self._writers, name="writers_from_first")

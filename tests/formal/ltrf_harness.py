@@ -641,13 +641,14 @@ class Harness(Elaboratable):
 
     def _port_invariant(self, m: Module, number: int, port: Any) -> None:
         """A port has the transfer of one link, and no other link has its bank; what it reads is not written,
-        and what has come is not to leave."""
+        and what has come is not to leave. That it uses its bank is known in a register."""
         write, crossing = self._cache_write(number), self.config.sub_core.cache.crossing
         crosses = [link._busy & (link._left != 0) & (link._crossing.entry == number) for link in self.links]
         m.d.comb += [
             self.claim((port._left != 0) == any_of(crosses)),
             self.claim(sum(crosses) <= 1),
             self.claim(~port.fills | ~port.reads),
+            self.claim(self.unit._used[number] == (port.fills | port.reads)),
             self.claim(port.reads == (port._transfer.out & (port._left == crossing + 1))),
             self.claim(~port.fills | (port._filled.offset < ROWS)),
             self.claim(~(port.reads & write.en[0]) | (write.addr != port.used.offset)),
