@@ -332,8 +332,7 @@ class WarpControlBlocks(wiring.Component):
                 ),
             ]
             self._chosen.append(one_hot)
-            register = Cat(Const(number, classes.bit_length() - 1), encode(first))[:REGISTER_WIDTH]
-            found.append((mine.any(), register, (alive & one_hot).any()))
+            found.append((mine.any(), encode(first), (alive & one_hot).any()))
         valid = [Signal(name=f"setting_valid_{number}") for number in range(classes)]
         going = [each.goes for each in self.setting]
         m.d.comb += self._takes.eq(~Cat(v & ~g for v, g in zip(valid, going, strict=True)).any())
@@ -354,18 +353,24 @@ class WarpControlBlocks(wiring.Component):
             self.warp.eq(warp),
             self._setting_row.eq(Mux(Cat(valid).any(), at, 0)),
         ]
-        for number, (setting, (there, register, live)) in enumerate(zip(self.setting, found, strict=True)):
+        low = classes.bit_length() - 1
+        for number, (setting, (there, place, live)) in enumerate(zip(self.setting, found, strict=True)):
             held, wanted = (
-                Signal(REGISTER_WIDTH, name=f"setting_{number}"),
+                Signal(REGISTER_WIDTH - low, name=f"setting_{number}"),
                 Signal(name=f"setting_live_{number}"),
             )
             with m.If(self._takes):
-                m.d.sync += [valid[number].eq(there), held.eq(register), wanted.eq(live)]
+                m.d.sync += [valid[number].eq(there), held.eq(place), wanted.eq(live)]
             with m.Elif(setting.goes):
                 m.d.sync += valid[number].eq(0)
             with m.If(self.forget):
                 m.d.sync += wanted.eq(0)
-            m.d.comb += [setting.valid.eq(valid[number]), setting.register.eq(held), setting.live.eq(wanted)]
+            m.d.comb += [
+                setting.valid.eq(valid[number]),
+                # The class is no register: registers of two classes never meet in a bank of the direct mapping.
+                setting.register.eq(Cat(Const(number, low), held)),
+                setting.live.eq(wanted),
+            ]
 
     def _find_places(self, m: Module) -> None:
         """The places of the registers that set off: looked up in the table, or given and entered there."""
