@@ -380,7 +380,8 @@ class Ltrf(LtrfEvents, Hierarchy):
                 transfer.plain.eq(plain),
             ]
             pushed.append((moved.goes, moved.bank, transfer.as_value()))
-            alone = setting.valid & setting.goes & ~carried
+            # Not `goes`, which waits for a queue: what is not carried needs none.
+            alone = setting.valid & ~carried & (blocks.leaves | free)
             zeros.append(Mux(alone & ~blocks.leaves, place, 0) if clears else Const(0, self._entries))
             gone.append(Mux(alone & blocks.leaves, place, 0))
             if self._probe:

@@ -367,7 +367,7 @@ class WarpControlBlocks(wiring.Component):
                 m.d.sync += wanted.eq(0)
             m.d.comb += [
                 setting.valid.eq(valid[number]),
-                # The class is no register: registers of two classes never meet in a bank of the direct mapping.
+                # The class is wired: so two of them are seen to be of different banks (direct mapping).
                 setting.register.eq(Cat(Const(number, low), held)),
                 setting.live.eq(wanted),
             ]
