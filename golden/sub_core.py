@@ -183,7 +183,7 @@ class SubCore:
         if self._accounted < cycle:
             self.settle(cycle)
         status, collectors, registers = self.status, self.collectors, self.registers
-        mapping, storage = self.mapping, self.storage
+        mapping = self.mapping
         # look
         if status.changed or not self._settled:
             status.update()
@@ -197,21 +197,18 @@ class SubCore:
         came, gone = self.scheduler.activate(status, mapping.lacking, registers)
         live = status.live
         # begin
-        if storage.busy:
-            registers.begin()
+        registers.begin()
         # write back
-        if self.pipelines.pending or collectors.busy:
-            self.results.step(cycle)
+        self.results.step(cycle)
         # land
         landing = registers.landing
-        if landing:
-            for warp, mask in landing:
-                self._clear(warp, mask)
-            landing.clear()
+        for warp, mask in landing:
+            self._clear(warp, mask)
+        landing.clear()
         # read
         arrived = registers.step()
         # dispatch
-        refused = collectors.dispatch(cycle, self.pipelines) if collectors.any_ready else False
+        refused = collectors.dispatch(cycle, self.pipelines)
         # collect
         for collector, slot, tag, value, metadata in arrived:
             collectors.deliver(collector, slot, tag, value, metadata)
