@@ -58,4 +58,6 @@ class ZeroRegisters(Banks):
     def _count(self, event: str, bank: int, zero: bool, lanes: int, plain: int) -> None:
         """Report an access: the arrays of `lanes`, none if it is one of zeros; `plain` in plain banks."""
         arrays = 0 if zero else groups(lanes, WORD_LANES)
-        self._probe.emit(event, bank, False, SCALAR if zero else 0, arrays, groups(plain, WORD_LANES))
+        cycle = self._probe.cycle + self.late
+        code = SCALAR if zero else 0
+        self._probe.emit_at(cycle, event, bank, False, code, arrays, groups(plain, WORD_LANES))

@@ -97,6 +97,7 @@ class Ltrf(Hierarchy):
         probe: Probe,
         liveness: bool = False,
     ) -> None:
+        main.be_late()
         core = config.sub_core
         self._main, self._mapping, self._storage = main, main.mapping, main.storage
         self._probe = probe

@@ -11,6 +11,7 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.golden.interfaces import Arrival, Home, Mapping, Storage
 from warpbank.golden.main.bank_timing import BankTiming
 from warpbank.golden.probe import Probe
+from warpbank.golden.storage.banks import Banks
 from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
@@ -65,6 +66,11 @@ class MainRegisterFile:
         self._blank: set[tuple[int, int, int]] = set()  # (collector, slot, tag) without a home
         self.zeros: Value = np.zeros(config.lanes, np.uint32)
         self.zero_metadata: Metadata = storage.encode(self.zeros, True)
+
+    def be_late(self) -> None:
+        """Access plain banks a cycle after they are given out: a cache alone reads them."""
+        if isinstance(self.storage, Banks):
+            self.storage.late = 1
 
     @property
     def busy(self) -> bool:

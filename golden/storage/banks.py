@@ -30,6 +30,9 @@ class Banks(Storage):
         blank: Value = np.zeros(lanes, np.uint32)
         self.busy = False
         self.read_delay = self.write_delay = 0
+        self.late = (
+            0  # cycles by which a bank is accessed after it is given out; a storage may report accesses
+        )
         self.landing = []
         self._banks = config.banks
         self._rows: list[list[Value]] = [[blank] * config.rows for _ in range(config.banks)]
