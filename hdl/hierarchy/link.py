@@ -186,7 +186,8 @@ class Link(wiring.Component):
                 self._valid[place].eq(stays | takes),
                 self._void[place].eq(Mux(stays, Mux(pop, behind[1], self._void[place]), 0) | self.forget),
             ]
-            with m.If(takes):
+            # A place that is not in use follows `order`, pushed or not: whether it is pushed comes late.
+            with m.If(~stays):
                 m.d.sync += self._heads[place].eq(self.order)
             with m.Elif(pop):
                 m.d.sync += self._heads[place].eq(behind[2])

@@ -27,7 +27,7 @@ from warpbank.hdl.main.arbiter_ports import LookupsInterface, RequestsInterface
 from warpbank.hdl.main.register_file import MainRegisterFile
 from warpbank.hdl.mapping.ports import follow
 from warpbank.hdl.probe import Events, emit, total
-from warpbank.hdl.round_robin import Choice, pick, soonest
+from warpbank.hdl.round_robin import Choice, decode, pick, soonest
 from warpbank.hdl.typed import Numbers, Record, record
 
 
@@ -346,28 +346,30 @@ class Ltrf(LtrfEvents, Hierarchy):
         self._cleared = Signal(self._entries, name="cleared")
         self._cleared_row = Signal.like(blocks.offset, name="cleared_row")
         cleared, vacated = Signal(self._entries, name="clears"), Signal(self._entries, name="vacated")
-        pushed: list[tuple[Value, Value, Value]] = []  # by register: whether, bank, transfer
-        banks_before: list[tuple[Value, Value]] = []
+        rooms = Cat(order.room for order in engine.order)
+        pushed: list[tuple[Value, Value]] = []  # by register: the bank that it would go to; transfer
+        before: list[tuple[Value, Value]] = []  # the carried ones that go first, and their banks
         zeros, gone = [], []
         for number, (setting, moved) in enumerate(zip(blocks.setting, main.moved, strict=True)):
-            carried, room, free = (
-                Signal(name=f"{name}_{number}") for name in ("is_carried", "has_room", "place_is_free")
+            carried, room, free, first = (
+                Signal(name=f"{name}_{number}")
+                for name in ("is_carried", "has_room", "place_is_free", "first_of_its_bank")
             )
             place = Signal(self._entries, name=f"place_{number}")
             m.d.comb += [
                 moved.warp.eq(blocks.warp),
                 moved.register.eq(setting.register),
                 carried.eq(setting.live & self._has_content(number) & ~(blocks.leaves & self._clean(number))),
-                room.eq(
-                    Array(order.room for order in engine.order)[moved.bank]
-                    & ~Cat(taken & (bank == moved.bank) for taken, bank in banks_before).any()
-                ),
+                first.eq(~Cat(taken & (bank == moved.bank) for taken, bank in before).any()),
                 place.eq(1 << setting.entry),
                 free.eq(~(self._next & place).any() if clears else 1),
                 setting.goes.eq(Mux(carried, room, blocks.leaves | free)),
                 moved.goes.eq(setting.valid & carried & room),
             ]
-            banks_before.append((setting.valid & carried, moved.bank))
+            # Each bank knows what would go to it before it is known whether that has room.
+            at = decode(m, moved.bank, setting.valid & carried & first, self._banks, f"queue_{number}")
+            m.d.comb += room.eq((at & rooms).any())
+            before.append((setting.valid & carried, moved.bank))
             plain = self.owed[number].pending if self.owed else Const(0, 1)
             transfer = record(transfer_layout(self._config), name=f"transfer_{number}")
             m.d.comb += [
@@ -379,7 +381,7 @@ class Ltrf(LtrfEvents, Hierarchy):
                 transfer.row.eq(moved.row),
                 transfer.plain.eq(plain),
             ]
-            pushed.append((moved.goes, moved.bank, transfer.as_value()))
+            pushed.append((at, transfer.as_value()))
             # Not `goes`, which waits for a queue: what is not carried needs none.
             alone = setting.valid & ~carried & (blocks.leaves | free)
             zeros.append(Mux(alone & ~blocks.leaves, place, 0) if clears else Const(0, self._entries))
@@ -391,9 +393,11 @@ class Ltrf(LtrfEvents, Hierarchy):
         m.d.comb += [cleared.eq(reduce(or_, zeros)), vacated.eq(reduce(or_, gone))]
         m.d.sync += [self._cleared.eq(cleared), self._cleared_row.eq(blocks.offset)]
         for number, order in enumerate(engine.order):
-            mine = Cat(goes & (bank == number) for goes, bank, _ in pushed)
-            transfers = (Mux(one, transfer, 0) for one, (_, _, transfer) in zip(mine, pushed, strict=True))
-            m.d.comb += [order.push.eq(mine.any()), order.transfer.as_value().eq(reduce(or_, transfers))]
+            mine = Cat(at[number] for at, _ in pushed)
+            m.d.comb += [
+                order.push.eq(mine.any() & order.room),
+                order.transfer.as_value().eq(pick(mine, [transfer for _, transfer in pushed])),
+            ]
         for row, back in enumerate(blocks.back):
             read = Cat(access.reads & (access.transfer.offset == row) for access in engine.cache)
             m.d.comb += back.eq(read | Mux(blocks.offset == row, vacated, 0))
