@@ -342,7 +342,7 @@ CASES: list[Any] = [
     pytest.param(lambda: test_codec.RoundTrip(1), codec, 4, id="compressor"),
     pytest.param(test_codec.BdiRoundTrip, bdi_codec, 4, id="bdi"),
     pytest.param(
-        lambda: test_renaming.Harness(inductive=False), renaming, 16, id="renaming", marks=pytest.mark.long
+        lambda: test_renaming.Harness(inductive=False), renaming, 20, id="renaming", marks=pytest.mark.long
     ),
     pytest.param(lambda: test_release.Harness(inductive=False), release, 8, id="release"),
     pytest.param(test_operand_lookup.Harness, lookup, 4, id="operand_lookup"),
