@@ -145,6 +145,8 @@ class Storage(ABC):
     busy : something is in its stages; else `begin` and `step` have nothing to do.
     read_delay : cycles by which an operand comes later than its bank delivers it.
     write_delay : cycles from taking a write to its end, if it waits for nothing.
+    late : cycles by which a bank is accessed after it has been given out, for a storage that reports its
+        accesses.
     landing : (warp, mask) of registers that no longer hinder anybody, once this cycle's results are written;
         whoever takes note of it clears it.
     """
@@ -152,6 +154,7 @@ class Storage(ABC):
     busy: bool
     read_delay: int
     write_delay: int
+    late: int
     landing: list[tuple[int, int]]
 
     @abstractmethod

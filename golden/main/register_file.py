@@ -11,7 +11,6 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.golden.interfaces import Arrival, Home, Mapping, Storage
 from warpbank.golden.main.bank_timing import BankTiming
 from warpbank.golden.probe import Probe
-from warpbank.golden.storage.banks import Banks
 from warpbank.golden.storage.metadata import Metadata
 from warpbank.golden.stream import TraceUop
 from warpbank.golden.values import Value
@@ -68,9 +67,9 @@ class MainRegisterFile:
         self.zero_metadata: Metadata = storage.encode(self.zeros, True)
 
     def be_late(self) -> None:
-        """Access plain banks a cycle after they are given out: a cache alone reads them."""
-        if isinstance(self.storage, Banks):
-            self.storage.late = 1
+        """Access the banks a cycle after they are given out, if no other stage stands before them: a cache
+        alone reads them."""
+        self.storage.late = int(not self.storage.read_delay)
 
     @property
     def busy(self) -> bool:

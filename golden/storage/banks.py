@@ -29,10 +29,7 @@ class Banks(Storage):
     def __init__(self, config: SubCoreConfig, lanes: int) -> None:
         blank: Value = np.zeros(lanes, np.uint32)
         self.busy = False
-        self.read_delay = self.write_delay = 0
-        self.late = (
-            0  # cycles by which a bank is accessed after it is given out; a storage may report accesses
-        )
+        self.read_delay = self.write_delay = self.late = 0
         self.landing = []
         self._banks = config.banks
         self._rows: list[list[Value]] = [[blank] * config.rows for _ in range(config.banks)]

@@ -96,7 +96,7 @@ class Coded(Storage):
 
     def __init__(self, config: SmConfig, banks: CompressedBanks, probe: Probe) -> None:
         self.busy = False
-        self.read_delay, self.write_delay = READ_DELAY, WRITE_DELAY
+        self.read_delay, self.write_delay, self.late = READ_DELAY, WRITE_DELAY, 0
         self.landing = []
         self.moves = DecompressMoves(config.sub_core.warps, config.lanes)
         self._banks, self._probe = banks, probe

@@ -108,7 +108,7 @@ class ScalarFile(Storage):
 
     def __init__(self, config: SmConfig, rows: ScalarRf, probe: Probe) -> None:
         self.busy = False
-        self.read_delay, self.write_delay = 0, 1
+        self.read_delay, self.write_delay, self.late = 0, 1, 0
         self.landing = []
         self.moves = DecompressMoves(config.sub_core.warps, config.lanes)
         self._rows, self._probe = rows, probe

@@ -276,7 +276,7 @@ class Warm:
         asked: swap.Changes,
         limit: float,
     ) -> tuple[str, str]:
-        """What a fork that runs tests says, and its last test: "passed", "failed", or "" if it did not end.
+        """Verdict of a fork that runs tests, and its last test: "passed", "failed", or "" if it did not end.
 
         Raises SystemExit if the fork ends before its first test.
         """
