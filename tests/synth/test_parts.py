@@ -162,3 +162,16 @@ def test_a_unit_that_is_late_in_parts_is_mapped_as_one(
 
     found = synthesis._quickly(one, 0.9, 1.0, {}, {}, lambda text: None)
     assert [each.in_parts for each in found] == tried
+
+
+@pytest.mark.parametrize(("delay", "target"), [(1.002, 0.85), (1.08, 0.78)])
+def test_a_huge_unit_gets_a_target_that_is_shorter_by_what_it_misses(delay: float, target: float) -> None:
+    """By 5 % at least, and by 4 % more than the first netlist misses the clock."""
+    targets = []
+
+    def one(_: str, target: float, *rest: object, in_parts: bool = False) -> _Mapped:
+        targets.append(target)
+        return _Mapped(True, delay, SimpleNamespace(cells=range(10_000_000)))
+
+    synthesis._quickly(one, 0.9, 1.0, {}, {}, lambda text: None)
+    assert targets == pytest.approx([0.9, target])
