@@ -107,6 +107,8 @@ class Warm:
         self._folder = folder
         self._imported: set[CodeType] = set()
         self._kills: Counter[str] = Counter()
+        self._items: dict[str, pytest.Item] = {}
+        self._functions: dict[str, swap.Functions] = {}
         self.failed: list[str] = []
         self.measured: dict[str, Measured] = {}
 
@@ -128,33 +130,30 @@ class Warm:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Measure the tests, then judge the mutants."""
         sys.setprofile(None)
-        items = {item.nodeid: item for item in session.items}
-        functions = swap.functions_of(self.asked)
+        self._items = {item.nodeid: item for item in session.items}
+        self._functions = swap.functions_of(self.asked)
         gc.collect()
         gc.freeze()  # forks share what is there
-        measured = self._measure(items, functions)
-        usable = {
+        self.measured = {
             name: each
-            for name, each in measured.items()
+            for name, each in self._measure().items()
             if each.seconds is not None and each.seconds <= self._longest
         }
-        self.measured = usable
-        total = sum(each.seconds or 0 for each in usable.values())
-        self._say(f"{len(usable)} of {len(items)} tests, {total:.0f} s of processor time")
+        total = sum(each.seconds or 0 for each in self.measured.values())
+        self._say(f"{len(self.measured)} of {len(self._items)} tests, {total:.0f} s of processor time")
         if self.failed:
             return True
         for path, every in self.asked.items():
             tree = ast.parse(self._texts[path])
             for mutant in every:
-                self.judged(path, mutant, self._judge(path, mutant, tree, items, usable, functions))
+                self.judged(path, mutant, self._judge(path, mutant, tree))
         return True
 
     # Measuring.
 
-    def _measure(
-        self, items: Mapping[str, pytest.Item], functions: Mapping[str, swap.Functions]
-    ) -> dict[str, Measured]:
+    def _measure(self) -> dict[str, Measured]:
         """Time and reach of every test; those of a test file that is unchanged are kept."""
+        items = self._items
         sources = "".join(_digest(path) for path in self.asked)
         key = hashlib.sha256(sources.encode()).hexdigest()[:16]
         kept = self._folder / f"measured-{key}.json"
@@ -174,7 +173,7 @@ class Warm:
         while todo:
             began = ""
             patience = self._longest * WALL + MORE
-            for line in self._forked(lambda say: self._measuring(todo, items, functions, say), patience):
+            for line in self._forked(lambda say: self._measuring(todo, say), patience):
                 if "begin" in line:
                     began = line["begin"]
                     continue
@@ -199,25 +198,18 @@ class Warm:
             kept.write_text(json.dumps(known))
         return found
 
-    def _measuring(
-        self,
-        names: Sequence[str],
-        items: Mapping[str, pytest.Item],
-        functions: Mapping[str, swap.Functions],
-        say: Callable[[object], None],
-    ) -> None:
+    def _measuring(self, names: Sequence[str], say: Callable[[object], None]) -> None:
         reached: dict[str, set[int]] = {}
         for path, text in self._texts.items():
             lines = reached[str(path)] = set()
-            swap.instrument(text, str(path), functions[str(path)], lines.add)
+            swap.instrument(text, str(path), self._functions[str(path)], lines.add)
         for index, name in enumerate(names):
             say({"begin": name})
             for lines in reached.values():
                 lines.clear()
             signal.setitimer(signal.ITIMER_PROF, self._longest)
             before = _used()
-            following = items[names[index + 1]] if index + 1 < len(names) else None
-            reports = runtestprotocol(items[name], log=False, nextitem=following)
+            reports = self._run(names, index)
             say(
                 {
                     "test": name,
@@ -230,17 +222,9 @@ class Warm:
 
     # Judging.
 
-    def _judge(
-        self,
-        path: Path,
-        mutant: Mutant,
-        tree: ast.Module,
-        items: Mapping[str, pytest.Item],
-        measured: Mapping[str, Measured],
-        functions: Mapping[str, swap.Functions],
-    ) -> Judged:
-        text, file = self._texts[path], str(path)
-        asked = swap.changes(text, mutant.applied(text), file, functions[file])
+    def _judge(self, path: Path, mutant: Mutant, tree: ast.Module) -> Judged:
+        text, file, measured = self._texts[path], str(path), self.measured
+        asked = swap.changes(text, mutant.applied(text), file, self._functions[file])
         if asked is None:
             return Judged("outside")
         inner = {id(function): function.__code__ for function, _ in asked}
@@ -254,34 +238,27 @@ class Warm:
         ordered = sorted(reaching, key=lambda name: (measured[name].seconds or 0) / (1 + self._kills[name]))
         limit = (max(measured[name].seconds or 0 for name in ordered) * SLOWER + MORE) * WALL
         while ordered:
-            verdict, last = self._verdict(ordered, items, measured, asked, limit)
+            verdict, last = self._verdict(ordered, asked, limit)
             if verdict == "passed":
                 return Judged("survived", "", sure)
             if verdict == "failed":
                 self._kills[last] += 1
                 return Judged("killed", last)
             before = ordered[: ordered.index(last) + 1]
-            if self._verdict(before, items, measured, swap.Changes(), limit)[0] == "passed":
+            if self._verdict(before, swap.Changes(), limit)[0] == "passed":
                 return Judged("killed", f"no end of {last}")
             self._say(f"left out, it does not end without the mutant: {last}")
             ordered.remove(last)
-            self.measured.pop(last)
+            measured.pop(last)
         return Judged("survived", "no test reaches it", sure)
 
-    def _verdict(
-        self,
-        names: Sequence[str],
-        items: Mapping[str, pytest.Item],
-        measured: Mapping[str, Measured],
-        asked: swap.Changes,
-        limit: float,
-    ) -> tuple[str, str]:
+    def _verdict(self, names: Sequence[str], asked: swap.Changes, limit: float) -> tuple[str, str]:
         """Verdict of a fork that runs tests, and its last test: "passed", "failed", or "" if it did not end.
 
         Raises SystemExit if the fork ends before its first test.
         """
         last = ""
-        for said in self._forked(lambda say: self._testing(names, items, measured, asked, say), limit):
+        for said in self._forked(lambda say: self._testing(names, asked, say), limit):
             last = said.get("begin", last)
             for verdict in ("failed", "passed"):
                 if verdict in said:
@@ -290,24 +267,21 @@ class Warm:
             raise SystemExit("a fork ended before its first test: is there memory and a writable /tmp?")
         return "", last
 
-    def _testing(
-        self,
-        names: Sequence[str],
-        items: Mapping[str, pytest.Item],
-        measured: Mapping[str, Measured],
-        asked: swap.Changes,
-        say: Callable[[object], None],
-    ) -> None:
+    def _testing(self, names: Sequence[str], asked: swap.Changes, say: Callable[[object], None]) -> None:
         swap.apply(asked)
         for index, name in enumerate(names):
             say({"begin": name})
-            signal.setitimer(signal.ITIMER_PROF, (measured[name].seconds or 0) * SLOWER + MORE)
-            following = items[names[index + 1]] if index + 1 < len(names) else None
-            reports = runtestprotocol(items[name], log=False, nextitem=following)
+            signal.setitimer(signal.ITIMER_PROF, (self.measured[name].seconds or 0) * SLOWER + MORE)
+            reports = self._run(names, index)
             if any(each.failed for each in reports):
                 say({"failed": name})
                 return
         say({"passed": True})
+
+    def _run(self, names: Sequence[str], index: int) -> list[pytest.TestReport]:
+        """Reports of the test with this index."""
+        following = self._items[names[index + 1]] if index + 1 < len(names) else None
+        return runtestprotocol(self._items[names[index]], log=False, nextitem=following)
 
     def _forked(
         self, work: Callable[[Callable[[object], None]], None], limit: float
