@@ -53,7 +53,7 @@ _NEAR = 0.15
 _HOPELESS = 2.0
 #: By which shares of the clock the mapper's target is then shortened, until the clock is met.
 _SHORTER = (0.05, 0.08, 0.11, 0.14)
-#: Share of the clock by which a target that is shorter by some share brings less than that, in parts.
+#: Share of the clock by which a huge unit's second target is shorter than by what its first netlist missed.
 _SHORTFALL = 0.04
 #: Share by which the delay of one circuit moves with the order of its cells (`python -m bench.mapping`), and
 #: orders that are tried where the clock is missed by less.
