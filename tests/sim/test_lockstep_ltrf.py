@@ -76,6 +76,20 @@ def test_the_extra_bit_with_renaming(scheme: str, replacement: str) -> None:
     assert outcome.result.counters["cache.prefetches"] > 0
 
 
+@pytest.mark.parametrize(
+    ("scheme", "seed"), [("ltrf+renaming", 2), pytest.param("ltrf-plus+renaming", 5, marks=pytest.mark.long)]
+)
+def test_registers_of_one_bank_that_were_chosen_together(scheme: str, seed: int) -> None:
+    """Two registers set off a cycle, of different residue classes; renaming puts such into one bank, whose
+    queue takes one of them."""
+    chosen = parse_scheme(scheme)
+    overrides = ("cache.registers=8", "cache.crossing=1", "active_warps=3")
+    config = chosen.machine(with_overrides(preset("tiny"), [CORE + override for override in overrides]))
+    assert config.sub_core.transfers == 2
+    outcome = lockstep(random_for(chosen, config, seed, ctas=2, length=20), config, chosen, PysimEngine())
+    assert outcome.divergence is None, f"seed {seed}: {outcome.divergence.reason}"
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("scheme", "latency"),
