@@ -110,6 +110,8 @@ def main(
         module = json.loads((folder / "gates.json").read_text())["modules"][unit]
         drives = cones.drivers(module["cells"].values())
         overhead = timing.overhead(tools.library, tools.load)
+        if clock <= overhead:
+            raise typer.BadParameter(f"--clock has to be more than what a register takes, {overhead:.3f} ns.")
         rows: list[tuple[float, str, int, int]] = []
         for label, ends in sorted(_groups(module, set(boxes.values()), tools.library).items()):
             cone = cones.before(drives, ends) if re.search(only, label) else []
