@@ -18,6 +18,7 @@ from typing import Annotated
 
 import typer
 
+from bench import command_line
 from warpbank.program.errors import PtxError
 from warpbank.program.lowering import lower
 from warpbank.program.ptx.parser import parse
@@ -151,4 +152,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    command_line.run(main)

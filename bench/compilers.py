@@ -20,6 +20,7 @@ from typing import Annotated
 
 import typer
 
+from bench import command_line
 from warpbank import workloads
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.schemes import Scheme
@@ -138,4 +139,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    command_line.run(main)

@@ -6,8 +6,7 @@ from __future__ import annotations
 import resource
 import time
 
-import typer
-
+from bench import command_line
 from warpbank import workloads
 from warpbank.program.emulator import run_job
 from warpbank.program.emulator.check import check_expected
@@ -42,4 +41,4 @@ def main(name: str = "sgemm", size: str = "full", repeats: int = 3) -> None:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    command_line.run(main)

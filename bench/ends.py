@@ -15,11 +15,13 @@ import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from bench import command_line
 from warpbank.arch.config import with_overrides
 from warpbank.arch.names import unknown
 from warpbank.synth import baselines, cones, flow, memories, netlist, pdk, timing
@@ -27,7 +29,7 @@ from warpbank.synth.cones import Cell
 from warpbank.synth.errors import MapperError
 from warpbank.synth.flow import Tools
 from warpbank.synth.liberty import Library
-from warpbank.synth.units import make
+from warpbank.synth.units import UNITS, make
 
 _NUMBER = re.compile(r"\d+")
 
@@ -82,7 +84,9 @@ def _delay(tools: Tools, folder: Path, picoseconds: float) -> float:
 
 
 def main(
-    unit: Annotated[str, typer.Argument(help="Unit with a baseline.")],
+    unit: Annotated[str, typer.Argument(help="Unit of `warpbank units`.")],
+    name: Annotated[str, typer.Option("--preset", help="Machine; default: the baseline's.")] = "",
+    scheme: Annotated[str, typer.Option(help="Register file; default: the baseline's.")] = "",
     sets: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE; may be repeated.")] = None,
     only: Annotated[str, typer.Option(help="Regular expression: groups of such a name only.")] = "",
     liberty: Annotated[
@@ -93,14 +97,15 @@ def main(
 ) -> None:
     """Map the logic before each group of ends by itself, and print how long it takes."""
     files = pdk.find(liberty)
-    if unit not in baselines.SIZES:
-        raise typer.BadParameter(unknown("unit with a baseline", unit, baselines.SIZES))
-    config, scheme = baselines.SIZES[unit].machine()
+    if unit not in UNITS:
+        raise typer.BadParameter(unknown("unit", unit, UNITS))
+    size = baselines.SIZES.get(unit, baselines.Size("turing"))
+    config, chosen = replace(size, preset=name or size.preset, scheme=scheme or size.scheme).machine()
     config = with_overrides(config, sets or [])
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         tools = pdk.load(files, folder)
-        flow.coarse(netlist.to_rtlil(make(unit, config, scheme), unit), unit, folder)
+        flow.coarse(netlist.to_rtlil(make(unit, config, chosen), unit), unit, folder)
         found = memories.found(folder / "coarse.json", unit)
         boxes = {one.name: f"box_{number}" for number, one in enumerate(found) if one.kind != "registers"}
         (folder / "boxes.v").write_text(
@@ -126,4 +131,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    command_line.run(main)

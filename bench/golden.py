@@ -16,6 +16,7 @@ from typing import Annotated
 
 import typer
 
+from bench import command_line
 from warpbank import native, workloads
 from warpbank.native import build
 
@@ -97,4 +98,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    command_line.run(main)

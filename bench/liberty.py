@@ -17,6 +17,7 @@ import libparse
 import typer
 from liberty.parser import parse_liberty
 
+from bench import command_line
 from warpbank.synth.liberty import Group, parse
 
 #: Groups that a library of cells is made of; each reader has to find all of them.
@@ -103,4 +104,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    command_line.run(main)

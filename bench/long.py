@@ -23,6 +23,8 @@ from typing import Annotated, Any
 
 import typer
 
+from bench import command_line
+
 #: Seconds between two notes of memory.
 EVERY = 10.0
 #: Repetitions after which the short runs expect the machine to find itself as it was.
@@ -178,4 +180,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    command_line.run(main)

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from bench import command_line
 from warpbank.sim.runs import RunSpec, execute
 
 KERNELS = "dct8x8,hotspot,kmeans,matrixmul,mma_gemm,pathfinder,srad,stencil"
@@ -77,4 +78,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    command_line.run(main)

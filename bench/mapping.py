@@ -15,6 +15,7 @@ from unittest.mock import patch
 
 import typer
 
+from bench import command_line
 from warpbank.synth import baselines, netlist, pdk
 from warpbank.synth.synthesis import Synthesis
 
@@ -55,4 +56,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    command_line.run(main)

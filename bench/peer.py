@@ -27,10 +27,12 @@ from typing import Annotated
 
 import typer
 
+from bench import command_line
 from warpbank import native, workloads
 from warpbank.arch.config import preset as preset_of
 from warpbank.arch.schemes import parse_scheme
 from warpbank.program.accelsim import write_accelsim
+from warpbank.program.errors import WarpbankError
 from warpbank.program.runner import Options, trace_job
 from warpbank.program.trace.schema import Trace
 from warpbank.sim import engines
@@ -44,7 +46,7 @@ bench.peer needs a simulator to compare with, as a command that runs a list of t
 like that of --preset; --export FOLDER writes the traces and stops."""
 
 
-class PeerError(Exception):
+class PeerError(WarpbankError):
     """The peer's command failed."""
 
 
@@ -141,7 +143,4 @@ def main(
 
 
 if __name__ == "__main__":
-    try:
-        typer.run(main)
-    except PeerError as error:
-        sys.exit(str(error))
+    command_line.run(main)

@@ -17,6 +17,7 @@ from typing import Annotated
 
 import typer
 
+from bench import command_line
 from warpbank import workloads
 from warpbank.program.options import CodeOrder
 from warpbank.program.runner import Options, compile_job
@@ -85,4 +86,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    command_line.run(main)

@@ -19,6 +19,7 @@ from unittest.mock import patch
 
 import typer
 
+from bench import command_line
 from warpbank.arch.register_files import TABLE2
 from warpbank.golden.main.register_file import MainRegisterFile
 from warpbank.golden.sm import simulate
@@ -97,4 +98,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    command_line.run(main)

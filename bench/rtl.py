@@ -20,6 +20,7 @@ from typing import Annotated
 
 import typer
 
+from bench import command_line
 from warpbank import workloads
 from warpbank.arch.config import preset as preset_of
 from warpbank.arch.schemes import parse_scheme
@@ -127,4 +128,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    command_line.run(main)

@@ -24,6 +24,7 @@ from unittest import mock
 
 import typer
 
+from bench import command_line
 from warpbank import workloads
 from warpbank.arch.config import preset as preset_of
 from warpbank.arch.schemes import parse_scheme
@@ -166,4 +167,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    command_line.run(main)

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bench import command_line
 from warpbank import workloads
 from warpbank.golden.sm import simulate
 from warpbank.program import runner
@@ -107,4 +108,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    command_line.run(main)

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from bench import command_line
 from bench.golden import mean, measure
 from warpbank import native
 from warpbank.arch.schemes import BASELINE, SCHEMES
@@ -61,4 +62,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    command_line.run(main)

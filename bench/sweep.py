@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bench import command_line
 from warpbank import native
 from warpbank.program import runner
 from warpbank.program.errors import WarpbankError
@@ -108,4 +109,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    command_line.run(main)

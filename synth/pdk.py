@@ -65,6 +65,8 @@ def load(files: Sequence[Path], folder: Path) -> Tools:
 @lru_cache(maxsize=2)
 def _library(texts: tuple[tuple[str, str], ...]) -> Library:
     """The library in these files, name and text; read once, however many units are mapped to it."""
+    if not texts:
+        raise LibertyError(f"a cell library is needed: name one with `--liberty FILE` or in ${VARIABLE}")
     library = Library([parse(text, name) for name, text in texts])
     # Asked for here, so that a library that the flow cannot use is refused before the work.
     _ = library.flop, library.nand2, library.inverter, library.buffers, library.wire(1)
