@@ -19,11 +19,11 @@ from warpbank.hdl.hierarchy.lookups import LOOKUPS, OperandLookups
 def lockstep(
     machine: str, seed: int, unit: Any = OperandLookups, cycles: int = 200, whole: bool = False
 ) -> None:
-    """Uops of few warps ask in some cycles, of which one may wait in each collector; if `whole`, for all
-    their sources."""
+    """Uops of few warps ask in some cycles, of which one may wait in each collector, and have one tag or one
+    of several; if `whole`, for all their sources."""
     config, rng = LTRFS[machine], random.Random(seed)
-    core = config.sub_core
-    rtl, model = unit(config, 1, core.collectors, whole), Golden()
+    core, tags = config.sub_core, rng.choice((1, 3))
+    rtl, model = unit(config, tags, core.collectors, whole), Golden()
     waits = [0] * core.collectors  # operands of each collector's uop that have not been looked up
 
     def found(ctx: Any, port: Any, warps: dict[int, int]) -> list[Operand]:
@@ -31,8 +31,9 @@ def lockstep(
             return []
         collector, slots = ctx.get(port.collector), [ctx.get(port.slots[number]) for number in range(LOOKUPS)]
         assert ctx.get(port.warp) == warps[collector]
+        tag = ctx.get(port.tag) if tags > 1 else 0
         return [
-            (collector, slot.bit_length() - 1, 0, warps[collector], ctx.get(port.registers[number]))
+            (collector, slot.bit_length() - 1, tag, warps[collector], ctx.get(port.registers[number]))
             for number, slot in enumerate(slots)
             if slot
         ]
@@ -60,9 +61,10 @@ def lockstep(
                     "sources": registers,
                     "source_valid": sum(1 << slot for slot in slots),
                 }
-                ctx.set(rtl.read.payload, read)
+                tag = rng.randrange(tags)
+                ctx.set(rtl.read.payload, read | ({"tag": tag} if tags > 1 else {}))
                 for slot in slots:
-                    model.ask((collector, slot, 0, warp, registers[slot]))
+                    model.ask((collector, slot, tag, warp, registers[slot]))
             await ctx.tick()
 
     simulate(rtl, bench)

@@ -18,7 +18,8 @@ from warpbank.hdl.mapping.flag_cache import FlagCache
 def lockstep(warps: int, seed: int, unit: Any = FlagCache, cycles: int = 200) -> None:
     rng = random.Random(seed)
     rtl, model = unit(warps), Golden(warps)
-    words = [rng.getrandbits(32) for _ in range(rng.choice((1, warps + 2, 3 * warps)))]
+    # The word at 0 is what the tag of an entry without a word looks like.
+    words = [0, *(rng.getrandbits(32) for _ in range(rng.choice((1, warps + 2, 3 * warps))))]
     here = [words[0]] * warps  # warps come back to the words they are among
     hits = misses = 0
 
