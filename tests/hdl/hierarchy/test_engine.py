@@ -184,12 +184,18 @@ class Bench:
             model.forget()
 
     def _rows(self, ctx: Any, where: str) -> None:
-        """Rows that are concerned."""
+        """Rows that are concerned, and registers whose move somebody wants."""
         inbound = outbound = 0
-        for link in self.model.links:
-            for transfer in (*link.queue, link.ahead, link.crossing):
-                if transfer is None:
-                    continue
+        for link, unit in zip(self.model.links, self.rtl.links, strict=True):
+            there = [each for each in (*link.queue, link.ahead, link.crossing) if each is not None]
+            wanted = [(each.warp, each.register) for each in there if not (each.out and each.void)]
+            mask = ctx.get(unit.wanted)
+            assert sorted(wanted) == sorted(
+                (ctx.get(transfer.warp), ctx.get(transfer.register))
+                for place, transfer in enumerate(unit.transfers)
+                if mask >> place & 1
+            ), where
+            for transfer in there:
                 if not transfer.out:
                     inbound |= 1 << transfer.offset
                 elif transfer is not link.crossing or transfer in self.model._due:

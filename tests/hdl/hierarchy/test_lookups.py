@@ -23,7 +23,7 @@ def lockstep(
     of several; if `whole`, for all their sources."""
     config, rng = LTRFS[machine], random.Random(seed)
     core, tags = config.sub_core, rng.choice((1, 3))
-    rtl, model = unit(config, tags, core.collectors, whole), Golden()
+    rtl, model = unit(config, tags, core.collectors, *([True] if whole else [])), Golden()
     waits = [0] * core.collectors  # operands of each collector's uop that have not been looked up
 
     def found(ctx: Any, port: Any, warps: dict[int, int]) -> list[Operand]:
