@@ -1,4 +1,4 @@
-"""What one more stage between choice and issue of a uop would cost, in IPC: `python -m bench.issue_stage`.
+"""Cost in IPC of one more stage between choice and issue of a uop: `python -m bench.issue_stage`.
 
 A sub-core that issues the uop of a chosen warp a cycle after the choice finds every dependent uop a cycle
 later. So every result here comes a cycle later than the machine says: those of the execution units, and those

@@ -1,4 +1,5 @@
-"""Interfaces inside the main register file, in signals: locations of registers, bank ports, storages."""
+"""Interfaces of the main register file, in signals: inside it, locations of registers, bank ports, storages;
+above it, what a cache reads, writes and moves."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from amaranth.hdl import Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.parameters import SmConfig
+from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.layouts import NO_METADATA, REGISTER_WIDTH
 from warpbank.hdl.typed import Interface, Record
 
@@ -187,3 +188,86 @@ class StorageInterface(Interface, Protocol):
     bank: list[BankPortInterface]
     where: list[WhereaboutsInterface]
     freed: list[FreedInterface]
+
+
+class Access(wiring.Signature):
+    """Access of a cache to a bank (seen from the cache).
+
+    Members
+    -------
+    read, write : Out(1). It wants to read row `row`; to write `value` into it, all lanes.
+    row, value : Out.
+    warp, register : Out. Whose it is.
+    granted : In(1). It does so in this cycle: no result is written. `value` is there in the next cycle, too.
+    cycles : In. How many the access takes, or would take.
+    data, metadata : In. What was read last, `read_delay` + 1 cycles later, and at least 2 if only the cache
+        reads; held until the next access.
+    """
+
+    def __init__(self, config: SmConfig, metadata: data.StructLayout) -> None:
+        core = config.sub_core
+        super().__init__(
+            {
+                "read": Out(1),
+                "write": Out(1),
+                "row": Out(core.row_width),
+                "value": Out(config.value_width),
+                "warp": Out(core.warp_width),
+                "register": Out(REGISTER_WIDTH),
+                "granted": In(1),
+                "cycles": In(bits(core.bank_latency // 100 + 2)),
+                "data": In(config.value_width),
+                "metadata": In(metadata),
+            }
+        )
+
+
+class AccessInterface(Interface, Protocol):
+    """Interface object of the signature `Access`."""
+
+    read: Signal
+    write: Signal
+    row: Signal
+    value: Signal
+    warp: Signal
+    register: Signal
+    granted: Signal
+    cycles: Signal
+    data: Signal
+    metadata: Record
+
+
+class Moved(wiring.Signature):
+    """Look-up of the register that a cache is about to move (seen from the cache). Combinational.
+
+    Members
+    -------
+    warp, register : Out. Which.
+    goes : Out(1). It sets off.
+    bank, row : In. Where it is.
+    content : In(1). It is somewhere, and what it holds is still wanted.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        core = config.sub_core
+        super().__init__(
+            {
+                "warp": Out(core.warp_width),
+                "register": Out(REGISTER_WIDTH),
+                "goes": Out(1),
+                "bank": In(core.bank_width),
+                "row": In(core.row_width),
+                "content": In(1),
+            }
+        )
+
+
+class MovedInterface(Interface, Protocol):
+    """Interface object of the signature `Moved`."""
+
+    warp: Signal
+    register: Signal
+    goes: Signal
+    bank: Signal
+    row: Signal
+    content: Signal

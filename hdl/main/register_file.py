@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import Protocol
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.arch.uop import MOVE, Scalar
+from warpbank.arch.uop import MOVE
 from warpbank.hdl.front_end.scoreboard import Owed, OwedInterface
 from warpbank.hdl.interfaces import (
     AlwaysInterface,
@@ -28,133 +27,22 @@ from warpbank.hdl.interfaces import (
 from warpbank.hdl.layouts import REGISTER_WIDTH, UNITS, Collection
 from warpbank.hdl.main.arbiter import Arbiter
 from warpbank.hdl.main.bank_timing import BankTiming
-from warpbank.hdl.main.ports import BankPort, BankPortInterface, LocationInterface, StorageInterface
+from warpbank.hdl.main.ports import (
+    Access,
+    AccessInterface,
+    BankPort,
+    BankPortInterface,
+    LocationInterface,
+    Moved,
+    MovedInterface,
+)
+from warpbank.hdl.main.storage import Storage
 from warpbank.hdl.mapping.ports import Hooked, Hooks, Mapping, Moving, MovingInterface, follow
 from warpbank.hdl.probe import Events, EventsInterface, emit, gather, reporting, total
 from warpbank.hdl.round_robin import Choice, first_from, pick, soonest
 from warpbank.hdl.storage.decompress_moves import Stored, StoredInterface
-from warpbank.hdl.storage.metadata import MetadataWriter, metadata_layout
-from warpbank.hdl.typed import Interface, Record, record
-
-
-class Access(wiring.Signature):
-    """Access of a cache to a bank (seen from the cache).
-
-    Members
-    -------
-    read, write : Out(1). It wants to read row `row`; to write `value` into it, all lanes.
-    row, value : Out.
-    warp, register : Out. Whose it is.
-    granted : In(1). It does so in this cycle: no result is written. `value` is there in the next cycle, too.
-    cycles : In. How many the access takes, or would take.
-    data, metadata : In. What was read last, `read_delay` + 1 cycles later, and at least 2 if only the cache
-        reads; held until the next access.
-    """
-
-    def __init__(self, config: SmConfig, metadata: data.StructLayout) -> None:
-        core = config.sub_core
-        super().__init__(
-            {
-                "read": Out(1),
-                "write": Out(1),
-                "row": Out(core.row_width),
-                "value": Out(config.value_width),
-                "warp": Out(core.warp_width),
-                "register": Out(REGISTER_WIDTH),
-                "granted": In(1),
-                "cycles": In(bits(core.bank_latency // 100 + 2)),
-                "data": In(config.value_width),
-                "metadata": In(metadata),
-            }
-        )
-
-
-class AccessInterface(Interface, Protocol):
-    """Interface object of the signature `Access`."""
-
-    read: Signal
-    write: Signal
-    row: Signal
-    value: Signal
-    warp: Signal
-    register: Signal
-    granted: Signal
-    cycles: Signal
-    data: Signal
-    metadata: Record
-
-
-class Moved(wiring.Signature):
-    """Look-up of the register that a cache is about to move (seen from the cache). Combinational.
-
-    Members
-    -------
-    warp, register : Out. Which.
-    goes : Out(1). It sets off.
-    bank, row : In. Where it is.
-    content : In(1). It is somewhere, and what it holds is still wanted.
-    """
-
-    def __init__(self, config: SmConfig) -> None:
-        core = config.sub_core
-        super().__init__(
-            {
-                "warp": Out(core.warp_width),
-                "register": Out(REGISTER_WIDTH),
-                "goes": Out(1),
-                "bank": In(core.bank_width),
-                "row": In(core.row_width),
-                "content": In(1),
-            }
-        )
-
-
-class MovedInterface(Interface, Protocol):
-    """Interface object of the signature `Moved`."""
-
-    warp: Signal
-    register: Signal
-    goes: Signal
-    bank: Signal
-    row: Signal
-    content: Signal
-
-
-class Storage(StorageInterface, Protocol):
-    """Storage under a main register file: a component with the ports `StoragePorts`."""
-
-    @property
-    def parts(self) -> int:
-        """Parts of a register, each compressed by itself; 0 if nothing is compressed."""
-
-    @property
-    def read_delay(self) -> int:
-        """Cycles by which an operand comes later than its bank delivers it."""
-
-    @property
-    def write_delay(self) -> int:
-        """Cycles from taking a write to its end, if it `waits` for nothing."""
-
-    @property
-    def waits(self) -> bool:
-        """Whether a write may take longer: its bank says when it is `stored`."""
-
-    @property
-    def zeros(self) -> int:
-        """Metadata of a register of zeros."""
-
-    @property
-    def executes(self) -> frozenset[Scalar]:
-        """Kinds of scalar execution."""
-
-    def arbiter(self, collection: Collection, shared: bool, probe: bool) -> Arbiter:
-        """Make the arbiter of the banks' reads; `shared`: a cache uses the collectors' ports, too."""
-
-    def noter(self) -> MetadataWriter:
-        """Make a unit that finds the metadata of a value. Only a storage with metadata has one."""
-
-    def elaborate(self, platform: object) -> Module:
-        """Build the storage."""
+from warpbank.hdl.storage.metadata import metadata_layout
+from warpbank.hdl.typed import Record, record
 
 
 class MainRegisterFile(Hooked):
