@@ -164,10 +164,12 @@ def _tell(outcome: Outcome, done: int, total: int) -> None:
 
 
 def _register_files(files: Sequence[RegisterFile]) -> Iterator[RenderableType]:
-    from warpbank.studies.register_files import part_rows, rows
+    from warpbank.studies.register_files import bank_rows, part_rows, rows
 
     head, *body = rows(files)
     yield output.table("Register files of a sub-core", head, body)
+    head, *body = bank_rows(files)
+    yield output.table("Banks of register file caches, by storage cell", head, body)
     head, *body = part_rows(files)
     yield output.table("Their parts", head, body)
 

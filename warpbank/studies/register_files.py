@@ -11,15 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from warpbank.arch.schemes import BASELINE, SCHEMES
+from warpbank.arch.schemes import BASELINE, SCHEMES, parse_scheme
 from warpbank.sim.runs.execute import Progress
 from warpbank.studies.compare.published import published
+from warpbank.studies.explore import area_model
 from warpbank.studies.explore.evaluate import Evaluator, size_values
 from warpbank.studies.explore.result import Size
 from warpbank.studies.explore.space import Point, Space
+from warpbank.synth.memories import sram
 
-#: Area of the smallest flip-flop of the library of the documents, DFF_X1 of NanGate45, in um2.
-FLIP_FLOP_UM2 = 4.522
+#: Areas in um2 of the smallest flip-flop and the smallest latch of the library of the documents: DFF_X1 and
+#: DLH_X1 of NanGate45.
+FLIP_FLOP_UM2, LATCH_UM2 = 4.522, 2.66
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,36 @@ def rows(files: Sequence[RegisterFile]) -> list[tuple[str, ...]]:
             for each in files
         ),
     ]
+
+
+def _bank_prices(scheme: str) -> list[tuple[str, str, float]]:
+    """Prices of the banks of a scheme's register file cache: their storage cell, where the price is from, and
+    um2 of all of them. None for a scheme without a cache, or with one that nobody has synthesized."""
+    unit = parse_scheme(scheme).units.hierarchy.exported
+    banks = [one for one in area_model.recorded(unit).get("memories", []) if one["kind"] == "array"]
+    if not banks:
+        return []
+    made = sum(one["count"] * one["area_um2"] for one in banks)
+    bits = sum(one["count"] * one["rows"] * one["width"] for one in banks)
+    macros = sum(one["count"] * sram(one["rows"], one["width"]).area for one in banks)
+    return [
+        ("flip-flops", "recorded", made),
+        ("latches", "computed: DLH_X1 for each DFF_X1", made - bits * (FLIP_FLOP_UM2 - LATCH_UM2)),
+        ("SRAM macros", "computed: macros of one port; a bank reads and is filled in one cycle", macros),
+    ]
+
+
+def bank_rows(files: Sequence[RegisterFile]) -> list[tuple[str, ...]]:
+    """Table of the banks of register file caches by their storage cell; the first row is its head."""
+    head = ("scheme", "banks of its cache", "mm2", "added, mm2", "share", "price is")
+    found: list[tuple[str, ...]] = [head]
+    for each in files:
+        prices = _bank_prices(each.scheme)
+        for cell, how, area in prices:
+            added = each.added_mm2 + (area - prices[0][2]) / 1e6
+            share = added / size_values(each.base)["area"]
+            found.append((each.scheme, cell, f"{area / 1e6:.3f}", f"{added:+.3f}", f"{share:+.0%}", how))
+    return found
 
 
 def part_rows(files: Sequence[RegisterFile]) -> list[tuple[str, ...]]:
