@@ -30,9 +30,9 @@ def lockstep(machine: str, seed: int, unit: Any = DeadlockReserve, cycles: int =
                 rng.randrange(256),
                 rng.random() < 0.2,
             )
-            # Few registers: a CTA soon has more than it needs.
-            most = rng.choice((4, registers))
-            whole = 0 if everybody or rng.random() < 0.4 else rng.randrange(1, most + 1)
+            # Few registers: a CTA soon has more than it needs. All of them: the widest number.
+            needed = rng.choice((rng.randrange(1, 5), rng.randrange(1, registers + 1), registers))
+            whole = 0 if everybody or rng.random() < 0.4 else needed
             if rng.random() < 0.4:
                 here = rng.getrandbits(warps)
             if rng.random() < 0.1:
