@@ -23,13 +23,12 @@ import typer
 
 from bench import command_line
 from warpbank.arch.config import with_overrides
-from warpbank.arch.names import unknown
 from warpbank.synth import baselines, cones, flow, memories, netlist, pdk, timing
 from warpbank.synth.cones import Cell
 from warpbank.synth.errors import MapperError
 from warpbank.synth.flow import Tools
 from warpbank.synth.liberty import Library
-from warpbank.synth.units import UNITS, make
+from warpbank.synth.units import make
 
 _NUMBER = re.compile(r"\d+")
 
@@ -85,8 +84,8 @@ def _delay(tools: Tools, folder: Path, picoseconds: float) -> float:
 
 def main(
     unit: Annotated[str, typer.Argument(help="Unit of `warpbank units`.")],
-    name: Annotated[str, typer.Option("--preset", help="Machine; default: the baseline's.")] = "",
-    scheme: Annotated[str, typer.Option(help="Register file; default: the baseline's.")] = "",
+    name: Annotated[str, typer.Option("--preset", help="Machine; default: its baseline's, or turing.")] = "",
+    scheme: Annotated[str, typer.Option(help="Register file; default: its baseline's.")] = "",
     sets: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE; may be repeated.")] = None,
     only: Annotated[str, typer.Option(help="Regular expression: groups of such a name only.")] = "",
     liberty: Annotated[
@@ -97,8 +96,6 @@ def main(
 ) -> None:
     """Map the logic before each group of ends by itself, and print how long it takes."""
     files = pdk.find(liberty)
-    if unit not in UNITS:
-        raise typer.BadParameter(unknown("unit", unit, UNITS))
     size = baselines.SIZES.get(unit, baselines.Size("turing"))
     config, chosen = replace(size, preset=name or size.preset, scheme=scheme or size.scheme).machine()
     config = with_overrides(config, sets or [])

@@ -9,6 +9,7 @@ import typer
 
 from bench import command_line, ends
 from tests.synth import library
+from warpbank.program.errors import WarpbankError
 
 
 def test_groups(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,7 +40,7 @@ def test_another_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_mistakes(tmp_path: Path) -> None:
     """An unknown unit, and a clock that is over before a register has answered, are refused."""
     (tmp_path / "small.lib").write_text(library.text())
-    with pytest.raises(typer.BadParameter, match=r"place.*places"):
+    with pytest.raises(WarpbankError, match=r"place.*places"):
         ends.main("place", liberty=[str(tmp_path / "small.lib")])
     with pytest.raises(typer.BadParameter, match="more than what a register takes"):
         ends.main("places", clock=0.001, liberty=[str(tmp_path / "small.lib")])
