@@ -18,8 +18,9 @@ class Stall(IntEnum):
     one in every cycle.
 
     Every live warp that did not issue has one reason of its own; the cycle's reason is the first in this
-    order that any warp has: that of the warps nearest to issuing. (`no_warp` needs all slots without a live
-    warp.) A warp is active unless two-level scheduling or its registers keep it from issuing: see `pending`.
+    order that any warp has, `chosen` before all others: that of the warps nearest to issuing. (`no_warp`
+    needs all slots without a live warp.) A warp is active unless two-level scheduling or its registers keep
+    it from issuing: see `pending`.
     """
 
     ISSUED = 0
@@ -31,6 +32,7 @@ class Stall(IntEnum):
     MEMORY = 6
     BARRIER = 7
     NO_WARP = 8
+    CHOSEN = 9
 
 
 #: Reason -> definition, in order of priority.
@@ -63,6 +65,10 @@ STALLS: dict[Stall, str] = {
     ),
     Stall.BARRIER: "A warp waits at a CTA barrier.",
     Stall.NO_WARP: "No warp slot holds a warp that still has uops to issue.",
+    Stall.CHOSEN: (
+        "A warp was chosen, and its uop issues in the next cycle at the earliest, since the machine has a "
+        "stage between choice and issue (`front_end.issue_stages`). Counts before every other reason."
+    ),
 }
 
 

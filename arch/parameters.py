@@ -86,6 +86,14 @@ class FrontEndConfig(_Checked):
         choices=("scheme",),
         units="scheduler",
     )
+    issue_stages: int = item(
+        0,
+        "cycles",
+        "registered stages between the choice of a warp and the issue of its uop; with one, a warp issues in "
+        "every second cycle at most",
+        low=0,
+        high=1,
+    )
 
 
 @dataclass(frozen=True)

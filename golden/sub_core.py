@@ -11,8 +11,8 @@ The phases of a cycle, in order:
  7. dispatch: complete uops go to their units;
  8. collect: operands that were read arrive at the collectors;
  9. fill: an instruction buffer takes a uop;
-10. issue: a warp's uop, or the move that must go before it, goes to its collector; another warp's extra bit
-    is served;
+10. issue: the scheduler picks a warp; the uop of the one whose turn it is, or the move that must go before
+    it, goes to its collector; another warp's extra bit is served;
 11. account: what held in the cycle is reported;
 12. edge: collectors, mapping and hierarchy go on to the next cycle.
 """
@@ -31,6 +31,7 @@ from warpbank.golden.execute.pipelines import Pipelines
 from warpbank.golden.execute.result_arbiter import ResultArbiter
 from warpbank.golden.front_end.instruction_buffer import InstructionBuffers
 from warpbank.golden.front_end.issue import Status
+from warpbank.golden.front_end.issue_stage import Choice, IssueStage
 from warpbank.golden.front_end.scoreboard import Scoreboard
 from warpbank.golden.probe import Probe
 from warpbank.golden.registry import build_collectors, build_main, build_registers, build_scheduler
@@ -40,6 +41,7 @@ from warpbank.golden.values import NEVER
 _FENCE: Final = Memory.FENCE
 _PREFETCH: Final = Control.PREFETCH
 _ISSUED: Final = Stall.ISSUED
+_CHOSEN: Final = Stall.CHOSEN
 
 
 class SubCore:
@@ -86,6 +88,8 @@ class SubCore:
         self.status = Status(self.buffers, self.scoreboard)
         self._entries = self.buffers.entries
         self.scheduler = build_scheduler(config, scheme, probe)
+        staged = core.front_end.issue_stages > 0
+        self.choice = (IssueStage if staged else Choice)(self.scheduler.pick)
         self.main = build_main(config, scheme, self.scoreboard.pending, probe)
         self.mapping, self.storage = self.main.mapping, self.main.storage
         self.registers = build_registers(config, scheme, self.main, self.scoreboard.quiet, probe)
@@ -217,15 +221,17 @@ class SubCore:
         # issue
         if entering:
             self._enter(entering)
-        if eligible:
-            self._issue(self.scheduler.pick(eligible, collectors.holds), cycle)
+        turn = self.choice.chosen
+        warp = self.choice.step(ready, eligible, collectors.holds)
+        if warp >= 0:
+            self._issue(warp, cycle)
             reason = _ISSUED
         else:
             if collectors.waits(ready & ~status.free):
                 collectors.wait()
-            reason = status.stall(refused, active)
+            reason = _CHOSEN if self.choice.picks and not turn else status.stall(refused, active)
         # account
-        self._ready_pending = 0 if eligible else (status.ready & ~self._active).bit_count()
+        self._ready_pending = 0 if self.choice.picks else (status.ready & ~self._active).bit_count()
         self.stalls[reason] += 1
         self._accounted = cycle + 1
         if self.probe.sink is not None:
@@ -354,7 +360,7 @@ class SubCore:
         status, collectors = self.status, self.collectors
         ready = status.ready & active
         if (
-            ready & (collectors.may_issue | status.free)
+            self.choice.busy(ready, ready & (collectors.may_issue | status.free))
             or not self._settled
             or status.enters & active
             or collectors.busy

@@ -1,4 +1,4 @@
-"""Issue stage: every warp's status, the stall reason of a cycle, and the effects of an issued uop."""
+"""Issue: every warp's status, the stall reason of a cycle, and the effects of an issued uop."""
 
 from __future__ import annotations
 
