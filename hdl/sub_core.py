@@ -11,7 +11,7 @@ The phases of a cycle, in order; a private step of the same name builds each:
 7.  bank_read: operands are requested, and arrive in the collectors
 8.  dispatch: complete uops go to the units, which are told of the lanes that execute them
 9.  fill: the instruction buffers take uops
-10. issue: the uop that the scheduler picks, or a move in its place
+10. issue: the uop of the warp whose turn it is, or a move in its place
 
 What one phase writes into registers, others see after the clock edge.
 """
@@ -132,6 +132,9 @@ class SubCore(wiring.Component):
             m.submodules[name] = part
         self._prefetch = Signal(name="prefetch")
         self._waits = Signal(self.config.sub_core.warps, name="waits_to_enter")
+        self._turn = next(
+            iter(optional(self.status, "warp")), self.scheduler.pick
+        )  # warp whose uop may issue
         self._start(m)
         self._look(m)
         self._activate(m)
@@ -305,7 +308,7 @@ class SubCore(wiring.Component):
         status, registers = self.status, self.registers
         wiring.connect(m, wiring.flipped(self.fill), self.buffers.fill)
         prefetches = status.done & (status.uop.control == Control.PREFETCH)
-        warp, pc = self.scheduler.pick, status.uop.pc
+        warp, pc = self._turn, status.uop.pc
         for entry in optional(self.buffers, "entry"):
             prefetches, warp, pc = entry.valid, entry.warp, entry.pc
         m.d.comb += [
@@ -321,7 +324,7 @@ class SubCore(wiring.Component):
             ]
 
     def _issue(self, m: Module) -> None:
-        """The uop that the scheduler picks issues, or a move in its place; who follows uops hears of it."""
+        """The uop of the warp whose turn it is issues, or a move in its place; others hear of it."""
         buffers, status, scheduler, moves = self.buffers, self.status, self.scheduler, self.moves
         collectors, registers = self.collectors, self.registers
         notice = reduce(or_, (status.uop.control == control for control in NOTICES))
@@ -329,19 +332,19 @@ class SubCore(wiring.Component):
             scheduler.eligible.eq(status.eligible),
             scheduler.holds.eq(collectors.holds),
             status.pick.eq(scheduler.pick),
-            buffers.warp.eq(scheduler.pick),
+            buffers.warp.eq(self._turn),
             buffers.pop.eq(status.issues & ~moves.inserts),
             *(
                 first.eq(hazards.destination)
                 for first, hazards in zip(moves.first, buffers.hazards, strict=False)
             ),
-            moves.warp.eq(scheduler.pick),
+            moves.warp.eq(self._turn),
             moves.uop.eq(buffers.uop),
-            moves.missing.eq(Array(registers.missing)[scheduler.pick]),
+            moves.missing.eq(Array(registers.missing)[self._turn]),
             moves.issues.eq(status.issues),
             status.uop.eq(moves.goes),
             self.in_flight.issue.eq(status.issue.valid),
-            self.in_flight.warp.eq(scheduler.pick),
+            self.in_flight.warp.eq(self._turn),
             self.issues.eq(status.issues & ~moves.inserts),  # a move is no uop of the program
             collectors.slide.eq(status.done & ~notice),
             registers.slide.eq(status.done),

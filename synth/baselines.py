@@ -66,6 +66,7 @@ _COMMON = (
     "result_arbiter",
     "barriers",
     "status",
+    "issue_stage",
     "in_flight",
     "instruction_buffers",
     "cta_dispatch",

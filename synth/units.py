@@ -30,6 +30,7 @@ from warpbank.hdl.execute.scalar import ScalarLanes
 from warpbank.hdl.front_end.barrier import Barriers
 from warpbank.hdl.front_end.instruction_buffer import InstructionBuffers
 from warpbank.hdl.front_end.issue import InFlight, Status
+from warpbank.hdl.front_end.issue_stage import IssueStage
 from warpbank.hdl.front_end.scoreboard import Scoreboard
 from warpbank.hdl.front_end.sthld import Sthld
 from warpbank.hdl.hierarchy.allocation import AddressAllocation
@@ -112,6 +113,7 @@ _INSIDE = (
     ),
     Unit("scoreboard", Scoreboard, lambda config, *_: Scoreboard(config, Ocu.entries(config))),
     Unit("status", Status, lambda config, _, probe: Status(config, probe)),
+    Unit("issue_stage", IssueStage, lambda config, *_: IssueStage(config.sub_core.warps)),
     Unit("in_flight", InFlight, lambda config, *_: InFlight(config)),
     Unit("barriers", Barriers, lambda config, _, probe: Barriers(config, probe=probe)),
     Unit("inserter", Inserter, lambda config, *_: Inserter(config)),

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.events import Stall
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE, Memory
+from warpbank.hdl.front_end.issue_stage import IssueStage
 from warpbank.hdl.interfaces import (
     AlwaysInterface,
     Arrival,
@@ -54,7 +55,8 @@ class Status(wiring.Component):
     away : Out(warps). Warps that cannot issue for long, and those that are over.
     over : Out(warps). Warps that had no uop left to issue before this cycle. From registers.
     pick : In(bits(warps)). Warp that the scheduler picked.
-    uop : In(uop_layout). First uop of that warp.
+    warp : Out(bits(warps)), if the machine has an issue stage. Warp that has its turn; else `pick` has it.
+    uop : In(uop_layout). First uop of the warp that has its turn.
     issues : Out(1). A uop issues.
     issue : Out(issue_stream). Issue interface: the uop that issues, if it collects.
     done : Out(1). The uop that issues is complete, since it does not collect.
@@ -83,6 +85,7 @@ class Status(wiring.Component):
     away: Signal
     over: Signal
     pick: Signal
+    warp: Signal
     uop: Record
     issues: Signal
     issue: AlwaysInterface
@@ -97,6 +100,7 @@ class Status(wiring.Component):
         self._config = config
         self._probe = probe
         core = config.sub_core
+        self._staged = core.front_end.issue_stages > 0
         members = {
             "start": In(Start(config)),
             "release": In(core.warps),
@@ -115,6 +119,7 @@ class Status(wiring.Component):
             "away": Out(core.warps),
             "over": Out(core.warps),
             "pick": In(core.warp_width),
+            **({"warp": Out(core.warp_width)} if self._staged else {}),
             "uop": In(uop_layout(config)),
             "issues": Out(1),
             "issue": Out(issue_stream(config)),
@@ -140,14 +145,16 @@ class Status(wiring.Component):
         m.d.comb += [here.eq(live & ~at_barrier), self.over.eq(~live), self.here.eq(here)]
         m.d.comb += self.ready.eq(here & self.first & ~fenced & ~self.blocked)
         m.d.comb += ready.eq(self.ready & self.active)
-        m.d.comb += self.eligible.eq(
-            ready & (self.collects & self.may_issue | ~self.collects & self.may_slide)
-        )
-        m.d.comb += self.issues.eq(self.eligible.any())
+        takes = self.collects & self.may_issue | ~self.collects & self.may_slide
+        stage = self._stage(m, ready, takes) if self._staged else None
+        if stage is None:
+            m.d.comb += self.eligible.eq(ready & takes)
+            m.d.comb += self.issues.eq(self.eligible.any())
         m.d.comb += self.collecting.eq(ready & self.collects)
         m.d.comb += self.away.eq(~here | fenced | self.first & self.distant)
 
-        issued = decode(m, self.pick, self.issues, warps, "issued")
+        warp = self.pick if stage is None else stage.warp
+        issued = decode(m, warp, self.issues, warps, "issued") if stage is None else stage.issued
         fence = Signal()
         m.d.comb += fence.eq((uop.memory == Memory.FENCE) & uop.collects)
         m.d.comb += self.live.eq(live & ~Mux(uop.last, issued, 0) | self.start.warps)
@@ -165,10 +172,10 @@ class Status(wiring.Component):
 
         m.d.comb += [
             self.issue.valid.eq(self.issues & uop.collects),
-            self.issue.payload.warp.eq(self.pick),
+            self.issue.payload.warp.eq(warp),
             self.issue.payload.uop.eq(uop),
             self.done.eq(self.issues & ~uop.collects),
-            self.arrival.warp.eq(self.pick),
+            self.arrival.warp.eq(warp),
             self.arrival.arrive.eq(self.issues & uop.arrive),
             self.arrival.wait.eq(self.issues & uop.wait),
             self.arrival.barrier.eq(uop.barrier),
@@ -176,8 +183,22 @@ class Status(wiring.Component):
             self.arrival.last.eq(self.issues & uop.last),
         ]
         if self._probe:
-            self._events(m, self._reason(m, here, ready, fenced, at_barrier))
+            self._events(m, self._reason(m, here, ready, fenced, at_barrier), warp)
         return m
+
+    def _stage(self, m: Module, ready: Value, takes: Value) -> IssueStage:
+        """Build the issue stage, in which a warp has its turn a cycle after it was picked."""
+        stage = m.submodules.stage = IssueStage(self._config.sub_core.warps)
+        m.d.comb += [
+            stage.ready.eq(ready),
+            stage.takes.eq(self.active & takes),
+            stage.pick.eq(self.pick),
+            self.eligible.eq(stage.candidates),
+            self.warp.eq(stage.warp),
+            self.issues.eq(stage.issued.any()),
+        ]
+        self._chosen = ~stage.turn & stage.candidates.any()
+        return stage
 
     def _reason(self, m: Module, here: Value, ready: Value, fenced: Value, at_barrier: Value) -> Signal:
         """Reason of this cycle for the scheduler's statistics: the first reason that any warp has."""
@@ -188,6 +209,9 @@ class Status(wiring.Component):
         m.d.comb += fetch.eq(here & ~self.first)
         with m.If(self.issues):
             m.d.comb += reason.eq(Stall.ISSUED)
+        if self._staged:
+            with m.Elif(self._chosen):
+                m.d.comb += reason.eq(Stall.CHOSEN)
         with m.Elif(ready.any()):
             m.d.comb += reason.eq(Mux(self.refused, Stall.UNIT_BUSY, Stall.COLLECTOR_FULL))
         with m.Elif(self.ready.any()):
@@ -202,13 +226,13 @@ class Status(wiring.Component):
             m.d.comb += reason.eq(Stall.BARRIER)
         return reason
 
-    def _events(self, m: Module, reason: Signal) -> None:
+    def _events(self, m: Module, reason: Signal, warp: Value) -> None:
         events, uop = self.events, self.uop
-        for warp in range(self._config.sub_core.warps):
-            emit(m, events.warp_start[warp], self.start.warps[warp], warp=warp, row=self.start.rows * warp)
+        for slot in range(self._config.sub_core.warps):
+            emit(m, events.warp_start[slot], self.start.warps[slot], warp=slot, row=self.start.rows * slot)
         moves = uop.seq[MOVE.bit_length() - 1]  # reported by what inserts them
-        emit(m, events.issue[0], self.issues & ~moves, warp=self.pick, seq=uop.seq, pc=uop.pc)
-        emit(m, events.retire[0], self.done, warp=self.pick, seq=uop.seq)
+        emit(m, events.issue[0], self.issues & ~moves, warp=warp, seq=uop.seq, pc=uop.pc)
+        emit(m, events.retire[0], self.done, warp=warp, seq=uop.seq)
         emit(m, events.scheduler[0], 1, reason=reason)
 
 

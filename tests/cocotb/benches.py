@@ -27,6 +27,7 @@ from tests.hdl.execute import test_l1, test_lsu, test_pipelines, test_result_arb
 from tests.hdl.front_end import (
     test_barrier,
     test_instruction_buffer,
+    test_issue_stage,
     test_schedulers,
     test_scoreboard,
     test_sthld,
@@ -119,6 +120,7 @@ BENCHES: dict[str, Any] = {
         "cache_aware", MACHINES[machine].sub_core.warps, seed
     ),
     "two_level": _two_level,
+    "issue_stage": lambda machine, seed: test_issue_stage.lockstep(MACHINES[machine].sub_core.warps, seed),
     "instruction_buffers": test_instruction_buffer.lockstep,
     "registers": test_flat.lockstep,
     "ltrf": lambda machine, seed: ltrf_bench.Bench("ltrf", machine, seed).run(),

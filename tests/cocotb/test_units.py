@@ -32,6 +32,7 @@ BY_MACHINE = (
     "gto",
     "cache_aware",
     "two_level",
+    "issue_stage",
     "instruction_buffers",
     "registers",
     "banks",

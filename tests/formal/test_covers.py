@@ -18,6 +18,7 @@ from tests.formal import (
     test_boc,
     test_ccu,
     test_codec,
+    test_issue_stage,
     test_ltrf,
     test_ocu,
     test_operand_lookup,
@@ -293,6 +294,16 @@ def allocation(h: Any) -> States:
     }
 
 
+def issue_stage(h: Any) -> States:
+    stage, issues = h.stage, h.stage.issued.any()
+    return {
+        "one_behind_another": issues & h.last.any(),
+        "lost_turn": stage.turn & ~issues & h.last.any(),
+        "beside_a_hazard": issues & h.board.blocked.any(),
+        "alone": issues & (stage.ready == stage.issued),
+    }
+
+
 CASES: list[Any] = [
     pytest.param(test_allocation.Harness, allocation, 6, id="allocation"),
     pytest.param(test_arbiter.Harness, arbiter, 5, id="arbiter"),
@@ -349,10 +360,13 @@ CASES: list[Any] = [
     pytest.param(lambda: test_scoreboard.Harness(True), scoreboard, 4, id="scoreboard_writes"),
     pytest.param(lambda: test_scoreboard.Harness(False), scoreboard, 4, id="scoreboard_reads"),
     pytest.param(test_two_level.Harness, two_levels, 6, id="two_level"),
+    pytest.param(test_issue_stage.Harness, issue_stage, 6, id="issue_stage"),
 ]
 
 
-@pytest.mark.quick("boc", "compressor", "ocu", "scoreboard*", "tags*", "arbiter", "bdi", "two_level")
+@pytest.mark.quick(
+    "boc", "compressor", "ocu", "scoreboard*", "tags*", "arbiter", "bdi", "two_level", "issue_stage"
+)
 @pytest.mark.parametrize(("harness", "states", "depth"), CASES)
 def test_states_are_reached(
     harness: Callable[[], Any], states: Callable[[Any], States], depth: int, tmp_path: Path

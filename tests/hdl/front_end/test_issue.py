@@ -5,12 +5,15 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import pytest
 from hypothesis import given
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, make_uop, seen, simulate, uop_record
+from warpbank.arch.config import with_overrides
 from warpbank.arch.events import Hazard, Stall
 from warpbank.arch.uop import Memory
 from warpbank.golden.front_end.issue import Status as Golden
+from warpbank.golden.front_end.issue_stage import Choice, IssueStage
 from warpbank.hdl.front_end.issue import InFlight, Status
 
 
@@ -25,17 +28,23 @@ class Fake:
         return self.hazards[uop.warp]
 
 
-def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200) -> None:
+def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200, stages: int = 0) -> None:
     rng = random.Random(seed)
-    config = MACHINES[machine]
+    config = with_overrides(MACHINES[machine], [f"sub_core.front_end.issue_stages={stages}"])
     warps = config.sub_core.warps
+    choice = (IssueStage if stages else Choice)(
+        lambda mask, _: rng.choice([warp for warp in range(warps) if mask >> warp & 1])
+    )
     everyone = (1 << warps) - 1
     fake = Fake(warps)
     rtl, model = unit(config, probe=True), Golden(fake, fake)  # type: ignore[arg-type]
 
     async def bench(ctx: Any) -> None:
         for cycle in range(cycles):
+            turn = choice.chosen
             for warp in range(warps):
+                if turn >> warp & 1:
+                    continue  # its uop was ready a cycle ago, and stays so
                 waits = rng.random() < 0.2
                 fake.entries[warp] = [
                     make_uop(
@@ -71,20 +80,31 @@ def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200) -> 
             ctx.set(rtl.may_slide, may_slide)
             ctx.set(rtl.active, active)
             ctx.set(rtl.refused, refused)
-            assert ctx.get(rtl.eligible) == eligible, f"cycle {cycle}"
+            ready = model.ready & active
+            assert ctx.get(rtl.eligible) == (ready & ~turn if stages else eligible), f"cycle {cycle}"
             assert ctx.get(rtl.ready) == model.ready
-            assert ctx.get(rtl.collecting) == model.ready & active & ~model.free
+            assert ctx.get(rtl.collecting) == ready & ~model.free
             assert ctx.get(rtl.away) == model.away & everyone
-            expected = [("scheduler", (int(Stall.ISSUED if eligible else model.stall(refused, active)),))]
-            if eligible:
-                pick = rng.choice([warp for warp in range(warps) if eligible >> warp & 1])
+            pick = choice.step(ready, eligible, 0)
+            chosen = choice.chosen if stages else 1 << max(pick, 0)
+            ctx.set(rtl.pick, max(chosen.bit_length() - 1, 0))
+            issues = pick >= 0
+            if issues:
+                reason = Stall.ISSUED
+            else:
+                reason = Stall.CHOSEN if choice.picks and not turn else model.stall(refused, active)
+            expected = [("scheduler", (int(reason),))]
+            assert ctx.get(rtl.issues) == issues
+            if issues:
                 uop = fake.entries[pick][0]
-                ctx.set(rtl.pick, pick)
                 ctx.set(rtl.uop, uop_record(uop))
+                if stages:
+                    assert ctx.get(rtl.warp) == pick
+                assert ctx.get(rtl.arrival.warp) == pick
                 model.issue(uop)
-                expected.append(("issue", (pick, cycle, cycle)))
+                expected.append(("issue", (pick, uop.seq, uop.pc)))
                 if not uop.collects:
-                    expected.append(("retire", (pick, cycle)))
+                    expected.append(("retire", (pick, uop.seq)))
             # The barrier may open in the cycle of the arrival; a fence comes back later.
             release = model.at_barrier & rng.getrandbits(warps)
             ctx.set(rtl.release, release)
@@ -92,14 +112,14 @@ def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200) -> 
             for unit_, port in enumerate(rtl.retired):
                 fence = model.fenced and rng.random() < 0.3 and unit_ == 5
                 warp = rng.choice([warp for warp in range(warps) if model.fenced >> warp & 1]) if fence else 0
-                back = fence and not (eligible and warp == pick)
+                back = fence and warp != pick
                 ctx.set(port.valid, back)
                 ctx.set(port.fence, 1)
                 ctx.set(port.warp, warp)
                 if back:
                     model.fenced &= ~(1 << warp)
             starts = ~model.live & rng.getrandbits(warps) & rng.getrandbits(warps) & everyone
-            if eligible:
+            if issues:
                 starts &= ~(1 << pick)
             ctx.set(rtl.start.warps, starts)
             model.live |= starts
@@ -111,10 +131,11 @@ def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200) -> 
     simulate(rtl, bench)
 
 
+@pytest.mark.parametrize("stages", [0, 1])
 @FEW
 @given(machine=machines, seed=SEEDS)
-def test_status_equals_golden(machine: str, seed: int) -> None:
-    lockstep(machine, seed)
+def test_status_equals_golden(stages: int, machine: str, seed: int) -> None:
+    lockstep(machine, seed, stages=stages)
 
 
 class BarrierForgotten(Status):
@@ -124,8 +145,17 @@ class BarrierForgotten(Status):
         return super()._reason(m, here | at_barrier, ready, fenced, at_barrier & 0)
 
 
-def test_a_mutant_is_caught() -> None:
+class Bubbleless(Status):
+    """Reasons: a cycle before which no warp was chosen counts as one in which no collector is free."""
+
+    def _reason(self, m: Any, *masks: Any) -> Any:
+        self._chosen = self._chosen & 0
+        return super()._reason(m, *masks)
+
+
+def test_mutants_are_caught() -> None:
     assert fails(lambda seed: lockstep("single", seed, BarrierForgotten))
+    assert fails(lambda seed: lockstep("single", seed, Bubbleless, stages=1))
 
 
 @FEW

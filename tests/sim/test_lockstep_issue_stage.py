@@ -1,0 +1,105 @@
+"""Golden and RTL in lockstep on machines with an issue stage, on random programs; on the programs of
+`warpbank schemes --check` with
+
+    pytest -m long tests/sim/test_lockstep_issue_stage.py
+"""
+
+from __future__ import annotations
+
+import pytest
+from amaranth.hdl import Module
+
+from warpbank.arch.config import preset, with_overrides
+from warpbank.arch.schemes import parse_scheme
+from warpbank.hdl.front_end import issue
+from warpbank.hdl.front_end.issue_stage import IssueStage
+from warpbank.program.random_programs.hinted import SMALL, random_for
+from warpbank.sim.engines.pysim import PysimEngine
+from warpbank.sim.engines.verilator import VerilatorEngine
+from warpbank.sim.lockstep import Outcome, lockstep
+from warpbank.studies.combinations import PROGRAMS, LockstepRun
+
+STAGE = "sub_core.front_end.issue_stages=1"
+#: Each row of the registry, and some joined: collectors, hierarchies, mappings, storages, schedulers.
+SCHEMES = [
+    "baseline",
+    "bow",
+    "bow-wb",
+    "bow-wr",
+    "malekeh",
+    "malekeh-pr",
+    "ccu-lru-gto",
+    "ccu-lru-own",
+    "ltrf",
+    "ltrf-plus",
+    "ltrf-strand",
+    "rfc",
+    "sw-rfc",
+    "renaming",
+    "gscalar",
+    "gscalar-half",
+    "bdi",
+    "scalar-rf",
+    "malekeh+gscalar+renaming",
+    "bow-wr+bdi",
+    "bow-wb+renaming+gscalar-half",
+    "ltrf-plus+gscalar+renaming",
+    "ltrf+malekeh+renaming+bdi",
+    "ltrf-strand+bow-wr+renaming",
+    "sw-rfc+ccu-lru-gto+renaming+gscalar",
+    "rfc+malekeh-pr+gscalar-half",
+    "renaming+scalar-rf",
+]
+#: Other machines: policies, one warp, no branch hold, flags and bits of the compiler.
+MACHINES = [
+    (
+        "baseline",
+        (
+            "sub_core.front_end.scheduler=lrr",
+            "sub_core.collector.allocation=per_warp",
+            "sub_core.collectors=8",
+        ),
+    ),
+    ("baseline", ("sub_core.front_end.scheduler=two_level", "sub_core.active_warps=3")),
+    ("baseline", ("sub_core.front_end.buffer_entries=1", "sub_core.front_end.branch_hold=0")),
+    ("renaming", ("sub_core.mapping.release_flags=on", "sub_core.front_end.scheduler=gto")),
+    ("malekeh", ("sub_core.front_end.scheduler=two_level", "sub_core.collector.sthld=8")),
+]
+
+
+def run(scheme: str, *overrides: str) -> Outcome:
+    """A random program, under Amaranth's simulator."""
+    config, chosen = with_overrides(preset("tiny"), [*SMALL, STAGE, *overrides]), parse_scheme(scheme)
+    return lockstep(random_for(chosen, config, 1), config, chosen, PysimEngine())
+
+
+@pytest.mark.quick("baseline", "malekeh+gscalar+renaming")
+@pytest.mark.parametrize("scheme", ["baseline", "malekeh+gscalar+renaming", "ltrf-plus", "bow-wr"])
+def test_every_event_of_every_cycle(scheme: str) -> None:
+    outcome = run(scheme)
+    assert outcome.divergence is None, f"seed 1: {outcome.divergence.reason}"
+    assert outcome.result is not None
+    assert outcome.result.stalls["chosen"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("scheme", "overrides"), [*((scheme, ()) for scheme in SCHEMES), *MACHINES])
+def test_programs(scheme: str, overrides: tuple[str, ...]) -> None:
+    for program in PROGRAMS:
+        task = LockstepRun(scheme, program, "tiny", (STAGE, *overrides), "verilator").prepared()
+        divergence = lockstep(*task, VerilatorEngine()).divergence
+        assert divergence is None, f"{program}: {divergence.reason}"
+
+
+class Sure(IssueStage):
+    """Mutant: a warp that has its turn issues, whether a collector takes its uop or not."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = super().elaborate(platform)
+        m.d.comb += self.issued.eq(self.turn << self.warp)
+        return m
+
+
+def test_a_mutant_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(issue, "IssueStage", Sure)
+    assert run("baseline", "sub_core.collectors=1").divergence is not None
