@@ -1,26 +1,10 @@
-"""`python -m bench.issue_stage`: IPC where every result comes a cycle later."""
+"""`python -m bench.issue_stage`: IPC with a stage between choice and issue."""
 
 from __future__ import annotations
 
 import pytest
 
 from bench import issue_stage
-from warpbank.arch.config import preset, with_overrides
-
-
-def test_every_result_comes_later() -> None:
-    """By one cycle, in each execution unit, in what the load/store unit answers by itself, and in the L1."""
-    before = preset("turing")
-    after = with_overrides(before, [f"{name}={value}" for name, value in issue_stage.later(before).items()])
-    for unit in ("alu", "fma", "sfu", "tensor", "fp64", "control"):
-        old, new = (getattr(each.sub_core.execute, unit) for each in (before, after))
-        assert new.latency == old.latency + 1
-        assert new.interval == old.interval
-    assert after.lsu.shared_latency == before.lsu.shared_latency + 1
-    assert after.lsu.const_latency == before.lsu.const_latency + 1
-    assert after.lsu.shuffle_latency == before.lsu.shuffle_latency + 1
-    assert after.l1.latency == before.l1.latency + 1
-    assert after.memory == before.memory
 
 
 def test_a_row_a_scheme(capsys: pytest.CaptureFixture[str]) -> None:
