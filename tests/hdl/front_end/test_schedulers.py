@@ -56,6 +56,22 @@ def test_equals_golden(policy: str, warps: int, seed: int) -> None:
     lockstep(policy, warps, seed)
 
 
+@pytest.mark.parametrize("policy", ["gto", "cache_aware"])
+def test_the_first_slot_goes_first_although_its_warp_is_the_youngest(policy: str) -> None:
+    """Before anything has issued, slot 0 counts as the one that issued last."""
+    made, specification = PAIRS[policy]
+    rtl, model = made(4), specification(4)
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(rtl.start, 1)
+        model.start(0)
+        await ctx.tick()
+        ctx.set(rtl.eligible, 0b1111)
+        assert ctx.get(rtl.pick) == model.pick(0b1111, 0) == 0
+
+    simulate(rtl, bench)
+
+
 @pytest.mark.parametrize("policy", [Lrr, Gto, CacheAware])
 @pytest.mark.parametrize("warps", [0, -1, 2.0, "8", None])
 def test_warps_must_be_a_number(policy: Any, warps: Any) -> None:

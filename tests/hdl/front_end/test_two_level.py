@@ -41,6 +41,7 @@ def lockstep(
     config = machine(warps, active, replacement)
     log = Log()
     rtl, model = unit(config, probe) if probe else unit(config), Golden(config.sub_core, log.probe)
+    assert ("events" in rtl.signature.members) == probe
     everyone = (1 << warps) - 1
     # Long stretches in which most warps are away, in which few are, and in which the same ones are.
     masks = [everyone, *(rng.getrandbits(warps) for _ in range(3))]
@@ -97,6 +98,14 @@ def lockstep(
 )
 def test_equals_golden(size: tuple[int, int], replacement: str, seed: int) -> None:
     lockstep(*size, seed, replacement=replacement)
+
+
+@pytest.mark.parametrize("replacement", ["strict", "on_demand"])
+@pytest.mark.parametrize("size", [(1, 1), (6, 3), (9, 4), (9, 8)])
+def test_sizes(size: tuple[int, int], replacement: str) -> None:
+    """Where few are pending, and where the active warps fill a group of those that are counted together."""
+    for seed in range(3):
+        lockstep(*size, seed, replacement=replacement)
 
 
 def test_the_stimulus_activates() -> None:
