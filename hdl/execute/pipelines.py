@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, UnitConfig, bits
 from warpbank.arch.uop import Unit
+from warpbank.hdl.headed_fifo import HeadedFifo
 from warpbank.hdl.interfaces import AlwaysInterface, dispatch_stream, lsu_stream, returned_stream
 from warpbank.hdl.layouts import UNITS, result_layout
 from warpbank.hdl.probe import Events, EventsInterface, emit
@@ -112,12 +113,13 @@ class Pipelines(wiring.Component):
         shape: UnitConfig = execute.unit(unit)
         name = unit.name.lower()
         port, result = self.dispatch[unit], self.result[unit]
-        queue = m.submodules[f"results_{name}"] = SyncFIFO(
-            width=result_layout(self._config).size, depth=execute.result_queue
+        queue = m.submodules[f"results_{name}"] = HeadedFifo(
+            result_layout(self._config).size, execute.result_queue
         )
         enters, leaves = port.valid & port.ready, result.valid & result.ready
         m.d.comb += [
             queue.w_data.eq(port.payload.result.as_value()),
+            queue.w_may.eq(port.ready),
             queue.w_en.eq(enters),
             queue.r_en.eq(leaves),
         ]
@@ -125,12 +127,10 @@ class Pipelines(wiring.Component):
         wait = Signal(
             range(max(2, shape.interval)), name=f"wait_{name}"
         )  # cycles until the unit takes another one
-        credit: Value = queue.w_rdy
-        if self._ahead:  # what is in the stage has one, too
-            used = Signal(range(execute.result_queue + 1), name=f"used_{name}")
-            m.d.sync += used.eq(used + enters - self.left[unit])
-            credit = used != execute.result_queue
-        m.d.comb += port.ready.eq(credit & (wait == 0))
+        # Results that have not been written: with a look-ahead, what is in its stage has a place, too.
+        used = Signal(range(execute.result_queue + 1), name=f"used_{name}")
+        m.d.sync += used.eq(used + enters - (self.left[unit] if self._ahead else leaves))
+        m.d.comb += port.ready.eq((used != execute.result_queue) & (wait == 0))
         if shape.interval > 1:
             busy = shape.interval - 1
             with m.If(enters):
@@ -170,12 +170,16 @@ class Pipelines(wiring.Component):
             queue.r_en.eq(self.lsu.valid & self.lsu.ready),
         ]
         m.d.sync += unwritten.eq(unwritten + queue.r_en - written)
-        back = m.submodules.results_lsu = SyncFIFO(width=result_layout(config).size, depth=places)
+        back = m.submodules.results_lsu = HeadedFifo(result_layout(config).size, places)
+        held, room = Signal(range(places + 1), name="held_lsu"), Signal(name="room_lsu")
+        m.d.sync += held.eq(held + back.w_en - back.r_en)
         m.d.comb += [
+            room.eq(held != places),
             back.w_data.eq(self.returned.payload.as_value()),
-            back.w_en.eq(self.returned.valid),
-            self.overflow.eq(self.returned.valid & ~back.w_rdy),
+            back.w_may.eq(room),
+            back.w_en.eq(self.returned.valid & room),
+            self.overflow.eq(self.returned.valid & ~room),
             result.payload.as_value().eq(back.r_data),
             result.valid.eq(back.r_rdy),
-            back.r_en.eq(result.ready),
+            back.r_en.eq(result.valid & result.ready),
         ]

@@ -192,22 +192,24 @@ class InstructionBuffers(wiring.Component):
         heads = Array(Signal(place_width, name=f"head_{warp}") for warp in range(warps))
         tails = Array(Signal(place_width, name=f"tail_{warp}") for warp in range(warps))
         tail = Signal(place_width)
-        head = Signal(place_width)
-        m.d.comb += [tail.eq(tails[fill.warp]), head.eq(heads[self.warp])]
-        into, out_of = Cat(tail, fill.warp), Cat(head, self.warp)
+        m.d.comb += tail.eq(tails[fill.warp])
+        into = Cat(tail, fill.warp)
         write_at(m, entries, into, uop, fill.valid)
-        m.d.comb += self.uop.eq(read_at(m, entries, out_of))
+        # Every warp's first uop is there before it is known which of them is asked for.
+        firsts = [Cat(heads[warp], Const(warp, core.warp_width)) for warp in range(warps)]
+        rows = Array(Value.cast(read_at(m, entries, first)) for first in firsts)
+        m.d.comb += Value.cast(self.uop).eq(rows[self.warp])
         filled = decode(m, fill.warp, fill.valid, warps, "filled")
         popped = decode(m, self.warp, self.pop, warps, "popped")
         with m.If(fill.valid):
             m.d.sync += tails[fill.warp].eq(tail + 1)
         with m.If(self.pop):
-            m.d.sync += heads[self.warp].eq(head + 1)
+            m.d.sync += heads[self.warp].eq(heads[self.warp] + 1)
         for name, value, targets in self._looked_at():
             memory = m.submodules[name] = Memory(shape=len(value), depth=warps << place_width, init=[])
             write_at(m, memory, into, value, fill.valid)
-            for warp, target in enumerate(targets):
-                m.d.comb += target.eq(read_at(m, memory, Cat(heads[warp], Const(warp, core.warp_width))))
+            for first, target in zip(firsts, targets, strict=True):
+                m.d.comb += target.eq(read_at(m, memory, first))
 
         # more_than[n]: mask of the warps that hold more than n uops. A fill enters before a pop leaves.
         more_than = [Signal(warps, name=f"more_than_{n}") for n in range(depth)]
@@ -234,15 +236,15 @@ class InstructionBuffers(wiring.Component):
         with m.If(fill.valid):
             m.d.sync += pointer.eq(choice.after)
         if self._config.takes_bits:
-            self._enter(m, [Cat(heads[warp], Const(warp, core.warp_width)) for warp in range(warps)], popped)
+            self._enter(m, rows, popped)
         if self._probe:
             emit(m, self.events.fill[0], fill.valid, warp=fill.warp, seq=uop.seq)
         return m
 
-    def _enter(self, m: Module, firsts: list[Value], popped: Value) -> None:
-        """Serve the extra bit of a first uop. `firsts`: the place of each warp's; `popped`: mask of the warp
-        whose first uop issues."""
-        entry, entries = self.entry, m.submodules.entries
+    def _enter(self, m: Module, firsts: Array[Value], popped: Value) -> None:
+        """Serve the extra bit of a first uop. `firsts`: each warp's; `popped`: mask of the warp whose first
+        uop issues."""
+        entry = self.entry
         served = Signal(len(popped), name="served")  # warps that have prefetched before their first uop
         m.d.comb += entry.waits.eq(self.first & self._enters & ~served)
         pointer = Signal.like(entry.warp, name="entry_pointer")
@@ -251,7 +253,7 @@ class InstructionBuffers(wiring.Component):
         m.d.comb += [
             entry.valid.eq(choice.any),
             entry.warp.eq(choice.index),
-            uop.eq(read_at(m, entries, Array(firsts)[choice.index])),
+            Value.cast(uop).eq(firsts[choice.index]),
             entry.pc.eq(uop.pc),
         ]
         m.d.sync += served.eq((served | choice.one_hot) & ~popped)

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.hdl import Array, Const, Module, Signal, Value
 from hypothesis import given
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate, uop_record
@@ -213,10 +213,11 @@ class ServedForAll(InstructionBuffers):
 
 
 class OtherUop(InstructionBuffers):
-    """The bit-vector is that of the uop behind the first one."""
+    """The bit-vector is that of another warp's uop."""
 
-    def _enter(self, m: Module, firsts: Any, popped: Value) -> None:
-        super()._enter(m, [first ^ 1 for first in firsts], popped)
+    def _enter(self, m: Module, firsts: Array[Value], popped: Value) -> None:
+        one, *others = firsts
+        super()._enter(m, Array([*others, one]), popped)
 
 
 @pytest.mark.parametrize("unit", [NeverServed, ServedForAll, OtherUop])
