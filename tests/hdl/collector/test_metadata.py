@@ -82,7 +82,7 @@ def test_what_is_known(parts: int, count: int, seed: int) -> None:
 
 
 def test_ports() -> None:
-    """A bit that says whether the metadata are known, and they, per collector and slot; without parts, none."""
+    """Per collector and slot a bit that says whether they are known, and the metadata; without parts none."""
     core = CONFIG.sub_core
     ports = metadata_ports(CONFIG, 2)["kept"]
     assert ports.dimensions == (core.collectors, core.collector.slots)
