@@ -401,9 +401,10 @@ def _best(
 
     With little effort a unit of several large sub-units is mapped with each sub-unit by itself. If it misses
     the clock so, a huge one that is late by little is mapped so once more, with a shorter target, and one
-    that is not huge is mapped as one that has no sub-units. That one is mapped as a whole, the quick way;
+    that is not huge is mapped as one that has no sub-units. That one is mapped as a whole, the quick way; and
     once more, with the logic around memories by itself, if it is not much too late and its slowest path leads
-    through a memory; and once more, with a shorter target, if it misses the clock by little then.
+    through a memory. If the fastest netlist misses the clock by little then, its way is taken once more, with
+    a shorter target.
     What is late by no more than the order of the cells is worth is mapped with its cells in other orders.
     """
     library = tools.library
@@ -490,19 +491,25 @@ def _quickly(
 ) -> list[_Try]:
     """Netlists that little effort tries, as `_best` says."""
     parts: list[_Try] = []
+
+    def faster() -> _Try:
+        """The parts once more, with a shorter target."""
+        late = parts[0].delay / clock - 1
+        tell(f"mapping again, for more speed: {parts[0].delay:.3f} ns")
+        share = max(_SHORTER[0], late + _SHORTFALL)
+        return one(flow.PLAIN, target - share * clock, flow.QUICK, in_parts=True)
+
     try:
         tried = [one(flow.PLAIN, target, flow.QUICK, in_parts=True)]
         if tried[0].in_parts:
-            if not tried[0].late:
-                return tried
-            if len(tried[0].net.cells) > _WHOLE:
-                if tried[0].delay <= (1 + _NEAR) * clock:
-                    tell(f"mapping again, for more speed: {tried[0].delay:.3f} ns")
-                    share = max(_SHORTER[0], tried[0].delay / clock - 1 + _SHORTFALL)
-                    tried.append(one(flow.PLAIN, target - share * clock, flow.QUICK, in_parts=True))
-                return tried
+            parts = tried
+            near = parts[0].delay <= (1 + _NEAR) * clock
+            if not parts[0].late:
+                return parts
+            if len(parts[0].net.cells) > _WHOLE:
+                return [*parts, faster()] if near else parts
             tell("mapping again, all sub-units as one")
-            parts, tried = tried, [one(flow.PLAIN, target, flow.QUICK)]
+            tried = [one(flow.PLAIN, target, flow.QUICK)]
     except MapperError:  # ABC's older mapper does not take every library
         tried = [one(flow.PLAIN, target, flow.BARE)]
     around: list[str] = []
@@ -511,9 +518,13 @@ def _quickly(
         looked_up = [name for name in boxes.values() if name in times and times[name].address]
         tried.append(one(flow.PLAIN, target, tried[0].way, looked_up))
         around = looked_up if tried[1].delay < tried[0].delay else []
-    if clock < min(one.delay for one in (*parts, *tried)) <= (1 + _NEAR) * clock:
-        tell("mapping again, for more speed")
-        tried.append(one(flow.PLAIN, target - _SHORTER[0] * clock, tried[0].way, around))
+    fastest = min((*parts, *tried), key=lambda one: one.delay)
+    if clock < fastest.delay <= (1 + _NEAR) * clock:
+        if fastest.in_parts:
+            tried.append(faster())
+        else:
+            tell("mapping again, for more speed")
+            tried.append(one(flow.PLAIN, target - _SHORTER[0] * clock, tried[0].way, around))
     return [*parts, *tried]
 
 
