@@ -14,8 +14,8 @@ class HeadedFifo(wiring.Component):
     """Queue of words whose oldest one stands in a register; the others are in a memory.
 
     Nobody asks whether there is room, so that two pointers do without a count of the words: what is written
-    has a short way. The memory has a power of two of rows, of which the next one to be written is always
-    empty: a word goes there as soon as it may be written, and counts if it is.
+    has a short way. The memory has a row for every word, of which the next one to be written is always empty:
+    a word goes there as soon as it may be written, and counts if it is.
 
     Parameters
     ----------
@@ -61,19 +61,24 @@ class HeadedFifo(wiring.Component):
         waits, following = Signal(), Signal(width)
         m.d.comb += [empties.eq(~full | self.r_en), self.r_data.eq(head), self.r_rdy.eq(full)]
         if size:
-            rest = m.submodules.rest = Memory(shape=width, depth=1 << size, init=[])
+            rest = m.submodules.rest = Memory(shape=width, depth=self._depth, init=[])
             oldest, free = Signal(size), Signal(size)
             joins = self._joins(waits, empties)
             write_at(m, rest, free, self.w_data, self.w_may)
             m.d.comb += [waits.eq(oldest != free), following.eq(read_at(m, rest, oldest))]
             # Next values of pointers are chosen, not added up: whether a word joins or leaves is known late.
             with m.If(joins):
-                m.d.sync += free.eq(free + 1)
+                m.d.sync += free.eq(self._behind(free))
             with m.If(self.r_en & waits):
-                m.d.sync += oldest.eq(oldest + 1)
+                m.d.sync += oldest.eq(self._behind(oldest))
         with m.If(empties):
             m.d.sync += [head.eq(Mux(waits, following, self.w_data)), full.eq(waits | self.w_en)]
         return m
+
+    def _behind(self, row: Signal) -> Value:
+        """Row that is used after `row`."""
+        last = self._depth - 1
+        return row + 1 if self._depth == 1 << len(row) else Mux(row == last, 0, row + 1)
 
     def _joins(self, waits: Value, empties: Value) -> Value:
         """Whether a word is written behind the head, given whether others wait there and whether the head

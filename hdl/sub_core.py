@@ -102,6 +102,7 @@ class SubCore(wiring.Component):
             collection.share > 0,
             len(self.scheduler.away) > 0,
             len(self.registers.owed),
+            len(self.registers.stored) > 0,
         )
         ahead = len(self.registers.ahead) > 0
         self.pipelines = Pipelines(config, ahead, probe)

@@ -89,6 +89,8 @@ class Scoreboard(wiring.Component):
     per_warp : every warp has entries / warps of them to itself, in order.
     far : generate `distant`, at a third bit per register and warp.
     asked : registers that are asked for in a cycle besides.
+    moves : uops issue that stand in no buffer; else only first uops do, whose registers are those of
+        `hazards`.
 
     Members
     -------
@@ -137,6 +139,7 @@ class Scoreboard(wiring.Component):
         per_warp: bool = False,
         far: bool = False,
         asked: int = 0,
+        moves: bool = False,
     ) -> None:
         if type(entries) is not int or entries < 1:
             raise TypeError(
@@ -145,6 +148,7 @@ class Scoreboard(wiring.Component):
         self._config = config
         self._far = far
         self._asked = asked
+        self._moves = moves
         self._share = entries // config.sub_core.warps if per_warp else 0
         core = config.sub_core
         super().__init__(
@@ -170,11 +174,12 @@ class Scoreboard(wiring.Component):
         issued = decode(m, self.issue.payload.warp, self.issue.valid, warps, "issued")
         predicates = self._predicates(m)
         reads = self._reads(m)
+        destinations = self._destinations()
         blocked: list[Value] = []
         memory: list[Value] = []
         distant: list[Value] = []
         for warp, hazards in enumerate(self.hazards):
-            pending = self._registers(m, warp, issued[warp], hazards)
+            pending = self._registers(m, warp, issued[warp], destinations, hazards)
             for place, masks in enumerate(predicates):
                 pending[place] = (
                     pending[place] | (masks.word_select(warp, PREDICATES + 1) & hazards.predicates).any()
@@ -190,7 +195,18 @@ class Scoreboard(wiring.Component):
             m.d.comb += self.distant.eq(Cat(distant))
         return m
 
-    def _registers(self, m: Module, warp: int, issued: Value, hazards: HazardsInterface) -> list[Value]:
+    def _destinations(self) -> list[Value]:
+        """Registers that the uop which issues writes, of which as many count as it has destinations."""
+        issue = self.issue.payload
+        if self._moves:
+            return [(issue.uop.destination + number)[:REGISTER_WIDTH] for number in range(MAX_DESTINATIONS)]
+        # Those of a first uop have been added up before.
+        first = Array(hazards.registers.as_value() for hazards in self.hazards)[issue.warp]
+        return [first.word_select(MAX_SOURCES + number, REGISTER_WIDTH) for number in range(MAX_DESTINATIONS)]
+
+    def _registers(
+        self, m: Module, warp: int, issued: Value, destinations: list[Value], hazards: HazardsInterface
+    ) -> list[Value]:
         """Keep the pending writes of a warp's registers. Returns whether one of `hazards` is pending, is owed
         by the load/store unit, and, if asked for, comes from beyond the SM."""
         width = len(Pending) if self._far else Pending.DISTANT.value
@@ -198,9 +214,8 @@ class Scoreboard(wiring.Component):
         uop = self.issue.payload.uop
         far = _any(uop.memory == operation for operation in DISTANT)
         state = Cat(Const(1, 1), uop.unit == Unit.LSU, far)[:width]
-        for number in range(MAX_DESTINATIONS):
-            enable = issued & (number < uop.count)
-            write_at(m, pending, (uop.destination + number)[:REGISTER_WIDTH], state, enable)
+        for number, register in enumerate(destinations):
+            write_at(m, pending, register, state, issued & (number < uop.count))
         for written in self.written:
             write_at(m, pending, written.register, 0, written.valid & (written.warp == warp))
         for owed, answers in zip(self.owed, self._owed, strict=True):

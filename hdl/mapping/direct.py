@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal, Value
+from functools import reduce
+from operator import add
+
+from amaranth.hdl import Array, Const, Module, Signal, Value
 
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_SOURCES
 from warpbank.hdl.layouts import Collection
 from warpbank.hdl.mapping.ports import Mapping, MappingPorts
 
+#: Bits of a digit of a warp's number.
+_DIGIT = 3
+
 
 class Direct(Mapping):
     """Bank (register + warp) mod banks; row: the warp's base + register / banks. Combinational.
 
     Adding the warp number puts the same register of neighbouring warps into different banks (GPGPU-Sim's
-    swizzle). A warp's base is its slot times the rows per warp, which all warps of a launch share, so one
-    register of it is kept and multiplied. Every register is somewhere, and none is ever released.
+    swizzle). A warp's base is its slot times the rows per warp, which all warps of a launch share. Their
+    multiples by each digit that a slot's number has in base 8 are kept and looked up: a product would be
+    late. Every register is somewhere, and none is ever released.
 
     Parameters
     ----------
@@ -50,9 +57,7 @@ class Direct(Mapping):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        self._rows = Signal.like(self.start.rows)
-        with m.If(self.start.warps.any()):
-            m.d.sync += self._rows.eq(self.start.rows)
+        self._multiples = [self._table(m, place) for place in range(0, len(self.read.payload.warp), _DIGIT)]
         read, request = self.read.payload, self.request
         if self._operands:
             m.d.comb += [
@@ -70,8 +75,22 @@ class Direct(Mapping):
             m.d.comb += [port.bank.eq(bank), port.row.eq(row)]
         return m
 
+    def _table(self, m: Module, place: int) -> Array[Value]:
+        """Rows before the warps whose number has one digit alone, from bit `place` on, by that digit."""
+        width = self._config.sub_core.row_width
+        table: list[Value] = [Const(0, width)]
+        for digit in range(1, min(1 << _DIGIT, 1 << len(self.read.payload.warp) - place)):
+            slot = digit << place
+            rows = Signal(width, name=f"base_{slot}", reset_less=True)
+            with m.If(self.start.warps.any()):
+                m.d.sync += rows.eq(slot * self.start.rows)
+            table.append(rows)
+        return Array(table)
+
     def _home(self, warp: Value, register: Value) -> tuple[Value, Value]:
         """Bank and row of a register."""
         banks = self._config.sub_core.banks
         bank = register + warp if banks > 1 else Value.cast(0)
-        return bank, warp * self._rows + (register >> (banks.bit_length() - 1))
+        digits = (warp[place : place + _DIGIT] for place in range(0, len(warp), _DIGIT))
+        base = reduce(add, (table[digit] for table, digit in zip(self._multiples, digits, strict=True)))
+        return bank, base + (register >> (banks.bit_length() - 1))

@@ -36,12 +36,14 @@ def random_uop(rng: random.Random, warp: int, seq: int) -> TraceUop:
     )
 
 
-def lockstep(machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150, far: bool = False) -> None:
+def lockstep(
+    machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150, far: bool = False, moves: bool = False
+) -> None:
     rng = random.Random(seed)
     config = MACHINES[machine]
     core = config.sub_core
     entries = rng.choice((1, 2, 5))
-    rtl, model = unit(config, entries, far=far), Golden(core)
+    rtl, model = unit(config, entries, far=far, moves=moves), Golden(core)
     heads = [random_uop(rng, warp, 0) for warp in range(core.warps)]
     collecting: dict[int, tuple[TraceUop, list[int]]] = {}  # entry -> uop, slots to read
     writing: list[tuple[TraceUop, list[int]]] = []
@@ -94,11 +96,15 @@ def lockstep(machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150,
         if chosen:
             warp, entry = rng.choice(able), rng.choice(free)
             uop = heads[warp]
+            other = random_uop(rng, warp, cycle)
+            if moves and other.collects and rng.random() < 0.5 and not model.hazard(other):
+                uop = other
+            else:
+                heads[warp] = other
             ctx.set(rtl.entry, entry)
             ctx.set(rtl.issue.payload, {"warp": warp, "uop": uop_record(uop)})
             model.issue(uop)
             collecting[entry] = (uop, list(range(len(uop.sources))))
-            heads[warp] = random_uop(rng, warp, cycle)
 
     def _read(ctx: Any) -> list[tuple[int, int]]:
         done = []
@@ -144,9 +150,9 @@ def lockstep(machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150,
 
 
 @FEW
-@given(machine=machines, seed=SEEDS, far=booleans())
-def test_equals_golden(machine: str, seed: int, far: bool) -> None:
-    lockstep(machine, seed, far=far)
+@given(machine=machines, seed=SEEDS, far=booleans(), moves=booleans())
+def test_equals_golden(machine: str, seed: int, far: bool, moves: bool) -> None:
+    lockstep(machine, seed, far=far, moves=moves)
 
 
 class NoWar(Scoreboard):
@@ -167,6 +173,13 @@ class NoPredicates(Scoreboard):
 @pytest.mark.parametrize("mutant", [NoWar, NoPredicates])
 def test_mutants_are_caught(mutant: Any) -> None:
     assert fails(lambda seed: lockstep("tiny", seed, mutant))
+
+
+def test_a_move_writes_what_it_says_and_not_what_the_first_uop_would() -> None:
+    def deaf(*arguments: Any, moves: bool, **more: Any) -> Scoreboard:
+        return Scoreboard(*arguments, **more)
+
+    assert fails(lambda seed: lockstep("tiny", seed, deaf, moves=True))
 
 
 @pytest.mark.parametrize("entries", [0, -2, 1.5, None])
