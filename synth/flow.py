@@ -57,7 +57,16 @@ _WAYS = {
     BARE: ("&get -n", "&st", "&syn2", "&if -g -K 6", "&nf", "&put"),
 }
 #: Then buffers, then sizes as small as the time allows.
-_SIZED = ("buffer -c -p", "topo", "upsize -D {picoseconds} -c", "dnsize -D {picoseconds} -c", "stime -p -c")
+_SIZED = (
+    "buffer -c -p",
+    "topo",
+    "upsize -D {picoseconds} -c",
+    "dnsize -D {picoseconds} -G {gap} -c",
+    "stime -p -c",
+)
+#: By how many ps the slowest path may become slower while cells are made smaller: the mapper's own choice,
+#: and one that takes some 5 % more area and less time.
+LOOSE, TIGHT = 1000, 0
 #: How registers are read: at their output, at their inverted one, at whichever a gate wants.
 PLAIN, INVERTED, BOTH = "plain", "inverted", "both"
 #: Delay in ps, as the mapper prints it.
@@ -147,6 +156,7 @@ def mapped(
     order: int = 0,
     in_parts: bool = False,
     seen: bool = True,
+    gap: int = LOOSE,
 ) -> list[str]:
     """Technology mapping from `coarse.il` to `mapped.json` and `mapped.v` in `folder`; returns the parts that
     were mapped by themselves.
@@ -166,10 +176,11 @@ def mapped(
         `warpbank.synth.parts`. Not with `around`, and not by `SMALL`.
     seen : the mapper sees how many registers a net drives; each then gets a buffer of its own. Never by
         `SMALL`.
+    gap : `LOOSE` or `TIGHT`.
     order : seed of the order in which the mapper meets the cells of `coarse.il`; 0: as they stand there.
     """
     for name, target in (("speed", picoseconds), ("most", 1)):
-        (folder / f"{name}.abc").write_text(_script(way, target))
+        (folder / f"{name}.abc").write_text(_script(way, target, gap))
     (folder / "load.constr").write_text(f"set_driving_cell {tools.driver.name}\nset_load {tools.load:.4f}\n")
     flop = tools.library.flop
     start = "coarse.il"
@@ -203,7 +214,7 @@ def mapped(
         if marks:
             passes = ["read_json parts.json"]
             picoseconds *= 1 - _UNSEEN
-            (folder / "speed.abc").write_text(_script(way, picoseconds))
+            (folder / "speed.abc").write_text(_script(way, picoseconds, gap))
             passes += [f"{abc} -D {picoseconds:.0f} -script speed.abc a:{mark}" for mark in marks]
     elif around:
         yosys.run([*passes, "write_json parts.json"], folder)
@@ -264,9 +275,9 @@ def _before(
     return passes
 
 
-def _script(way: str, picoseconds: float) -> str:
+def _script(way: str, picoseconds: float, gap: int = LOOSE) -> str:
     """Script of the mapper, for a time between registers."""
-    return "\n".join((*_WAYS[way], *_SIZED)).format(picoseconds=f"{picoseconds:.0f}") + "\n"
+    return "\n".join((*_WAYS[way], *_SIZED)).format(picoseconds=f"{picoseconds:.0f}", gap=gap) + "\n"
 
 
 def _kept(unread: Sequence[str]) -> list[str]:

@@ -365,14 +365,15 @@ def _mapped(
 @dataclass(frozen=True)
 class _Try:
     """A netlist: how its registers are read, which way it was mapped and for which time, around which
-    memories, whether in parts, um2, ns, whether that misses the clock, and whether the slowest path leads
-    through a memory that is read within it."""
+    memories, whether in parts, with which gap, um2, ns, whether that misses the clock, and whether the
+    slowest path leads through a memory that is read within it."""
 
     read: str
     way: str
     target: float
     around: Sequence[str]
     in_parts: bool
+    gap: int
     area: float
     delay: float
     late: bool
@@ -404,7 +405,7 @@ def _best(
     that is not huge is mapped as one that has no sub-units. That one is mapped as a whole, the quick way; and
     once more, with the logic around memories by itself, if it is not much too late and its slowest path leads
     through a memory. If the fastest netlist misses the clock by little then, its way is taken once more, with
-    a shorter target.
+    a shorter target, and cells are made smaller only where that costs no time.
     What is late by no more than the order of the cells is worth is mapped with its cells in other orders.
     """
     library = tools.library
@@ -417,6 +418,7 @@ def _best(
         around: Sequence[str] = (),
         order: int = 0,
         in_parts: bool = False,
+        gap: int = flow.LOOSE,
     ) -> _Try:
         marks = flow.mapped(
             tools,
@@ -430,6 +432,7 @@ def _best(
             around=around,
             order=order,
             in_parts=in_parts,
+            gap=gap,
         )
         net = mapped.read(folder / "mapped.json", unit, set(boxes.values()))
         mapped.check_mapped(net, _known(tools, boxes))
@@ -438,7 +441,7 @@ def _best(
         within = any(step.cell in times for step in path.steps[1:])
         verilog = (folder / "mapped.v").read_text()
         late = path.delay > clock
-        return _Try(read, way, target, around, bool(marks), area, path.delay, late, within, net, verilog)
+        return _Try(read, way, target, around, bool(marks), gap, area, path.delay, late, within, net, verilog)
 
     def taken(tried: list[_Try]) -> Netlist:
         """The smallest that meets the clock, else the fastest."""
@@ -446,7 +449,9 @@ def _best(
         if clock < near.delay <= (1 + _SPREAD) * clock and len(near.net.cells) <= _HUGE:
             for order in range(1, _ORDERS + 1):
                 tell("mapping again, cells in another order")
-                tried.append(one(near.read, near.target, near.way, near.around, order, near.in_parts))
+                tried.append(
+                    one(near.read, near.target, near.way, near.around, order, near.in_parts, near.gap)
+                )
                 if not tried[-1].late:
                     break
         best = min(tried, key=lambda one: (one.late, one.delay if one.late else one.area))
@@ -497,7 +502,7 @@ def _quickly(
         late = parts[0].delay / clock - 1
         tell(f"mapping again, for more speed: {parts[0].delay:.3f} ns")
         share = max(_SHORTER[0], late + _SHORTFALL)
-        return one(flow.PLAIN, target - share * clock, flow.QUICK, in_parts=True)
+        return one(flow.PLAIN, target - share * clock, flow.QUICK, in_parts=True, gap=flow.TIGHT)
 
     try:
         tried = [one(flow.PLAIN, target, flow.QUICK, in_parts=True)]
@@ -524,7 +529,8 @@ def _quickly(
             tried.append(faster())
         else:
             tell("mapping again, for more speed")
-            tried.append(one(flow.PLAIN, target - _SHORTER[0] * clock, tried[0].way, around))
+            share = _SHORTER[0]
+            tried.append(one(flow.PLAIN, target - share * clock, tried[0].way, around, gap=flow.TIGHT))
     return [*parts, *tried]
 
 
