@@ -104,6 +104,14 @@ def _lfsr(config: SmConfig, *_: object) -> Lfsr:
     return Lfsr(config.sub_core.collector.seed, config.sub_core.collector.cache_lines)
 
 
+def _scalar_lanes(config: SmConfig, scheme: Scheme, probe: bool) -> ScalarLanes:
+    """Scalar lanes of a scheme's storage; where none executes anything with one lane, those of G-Scalar."""
+    executes = STORAGES[scheme.storage].executes
+    if not executes:
+        return ScalarLanes(config, 1, probe=probe)
+    return ScalarLanes(config, STORAGES.arguments(scheme.storage).get("parts", 1), executes, probe)
+
+
 #: Units that stand in no room, and those inside others.
 _INSIDE = (
     Unit("sm", Sm, Sm),
@@ -149,7 +157,7 @@ _INSIDE = (
         DecompressMoves,
         lambda config, _, probe: DecompressMoves(config, config.sub_core.banks, probe),
     ),
-    Unit("scalar_lanes", ScalarLanes, lambda config, _, probe: ScalarLanes(config, 1, probe=probe)),
+    Unit("scalar_lanes", ScalarLanes, _scalar_lanes),
     Unit("compressor", Compressor, lambda config, *_: Compressor(config)),
     Unit("compressor_broadcast", BroadcastCompressor, lambda config, *_: BroadcastCompressor(config)),
     Unit("compressor_half", Compressor, lambda config, *_: Compressor(config, min(2, config.lanes))),

@@ -16,26 +16,27 @@ from warpbank.program.emulator.machine import MAX_INSTRUCTIONS
 from warpbank.sim import experiment as exp
 from warpbank.studies.synthesis import synthesize
 
-#: Scheme -> one of the units that it has and the baseline has not; the baseline has one, too.
+#: Scheme -> a unit without memories of its own among those that it has and the baseline has not; the baseline
+#: has one, too.
 UNITS = {
     "baseline": "ocu",
     "bow": "boc_write_through",
     "bow-wb": "inserter",
     "bow-wr": "boc",
     "malekeh": "ccu",
-    "malekeh-pr": "lfsr",
+    "malekeh-pr": "ccu",
     "ccu-lru-gto": "ccu_lru",
     "ccu-lru-own": "ccu_lru",
-    "ltrf": "warp_control_blocks",
-    "ltrf-plus": "address_allocation",
-    "ltrf-strand": "ltrf",
-    "rfc": "rfc",
-    "sw-rfc": "sw_rfc",
-    "renaming": "renaming_table",
+    "ltrf": "places",
+    "ltrf-plus": "places",
+    "ltrf-strand": "places",
+    "rfc": "tag_row",
+    "sw-rfc": "two_level",
+    "renaming": "availability",
     "gscalar": "compressor",
     "gscalar-half": "compressor_half",
     "bdi": "bdi_compressor",
-    "scalar-rf": "scalar_registers",
+    "scalar-rf": "scalar_lanes",
 }
 
 
