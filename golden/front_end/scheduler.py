@@ -24,8 +24,8 @@ class Scheduler(ABC):
 
     @abstractmethod
     def pick(self, eligible: int, holds: int = 0) -> int:
-        """Pick the warp to issue among the mask `eligible` (not 0); it does issue in this cycle. `holds`:
-        mask of the warps that have values in a collector."""
+        """Pick the warp to issue among the mask `eligible` (not 0), in this cycle or, where an issue stage
+        follows, in the next one. `holds`: mask of the warps that have values in a collector."""
 
     def activate(self, status: Status, lacking: int, registers: Hierarchy) -> tuple[int, int]:
         """Change `active` for the next cycle. `lacking`: warps that lack only physical registers. Returns the

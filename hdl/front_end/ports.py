@@ -20,15 +20,16 @@ class SchedulerPorts(wiring.Signature):
     Members
     -------
     start : In(warps). Slots that receive a warp, the youngest from the next cycle on.
-    eligible : In(warps). Warps that may issue in this cycle; they are active.
+    eligible : In(warps). Warps among which it picks; they are active. They may issue in this cycle, or, where
+        an issue stage follows, have no hazard.
     holds : In(warps). Warps that have values in a collector.
     ready : In(warps). Warps whose next uop has no hazard.
     away : In(warps), if it has `sets` of active and pending warps. Warps that have nothing to do among the
         active ones: they wait for memory or at a barrier, or are over.
     over : In(warps), if it has `sets`. Warps that have issued their last uop.
     may_activate : In(warps). Warps that could become active, were they not away.
-    pick : Out(bits(warps)). The warp that issues, if `eligible` is not 0. Combinational; the state follows at
-        the clock edge.
+    pick : Out(bits(warps)). The warp that is picked, if `eligible` is not 0. Combinational; the state follows
+        at the clock edge.
     active : Out(warps). Warps that may issue as far as the scheduler is concerned. From registers.
     activated, deactivated : Out(warps). Those that become active, at most one, and pending at this cycle's
         end. Combinational from registers, `away` and `may_activate`.
