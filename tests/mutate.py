@@ -270,9 +270,14 @@ def run(
     """
     chosen_by = f"{select}{'' if proofs else ' without proofs'}"
     kept = {path: Kept(path, tests[path], longest, chosen_by) for path in asked}
+    reasons = {path: argued(path) for path in asked}
+    for path, every in asked.items():
+        for each in every:  # a reason may have been found since a mutant survived
+            found = kept[path].get(each)
+            if found is not None and found.result == "survived" and each.key in reasons[path]:
+                kept[path].put(each, Result(found.mutant, "argued", reasons[path][each.key]))
     todo = {path: [each for each in every if kept[path].get(each) is None] for path, every in asked.items()}
     todo = {path: every for path, every in todo.items() if every}
-    reasons = {path: argued(path) for path in todo}
     left, outside = sum(map(len, todo.values())), list[tuple[Path, Mutant]]()
 
     def done(path: Path, mutant: Mutant, result: Result) -> None:

@@ -108,6 +108,10 @@ def test_sizes(size: tuple[int, int], replacement: str) -> None:
         lockstep(*size, seed, replacement=replacement)
 
 
+def test_nothing_is_reported_unasked() -> None:
+    assert "events" not in TwoLevel(machine(4, 2)).signature.members
+
+
 def test_the_stimulus_activates() -> None:
     assert lockstep(8, 2, 1) > 20
 
