@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from amaranth.hdl import Signal
 from hypothesis import given, settings
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, make_uop, simulate
@@ -216,7 +217,10 @@ class ForgetsTheStage(Pipelines):
     def _unit(self, m: Any, unit: Unit) -> None:
         super()._unit(m, unit)
         queue = m.submodules[f"results_{unit.name.lower()}"]
-        m.d.comb += self.dispatch[unit].ready.eq(queue.w_rdy)
+        places = self._config.sub_core.execute.result_queue
+        queued = Signal(range(places + 1))
+        m.d.sync += queued.eq(queued + queue.w_en - queue.r_en)
+        m.d.comb += self.dispatch[unit].ready.eq(queued != places)
 
 
 def test_a_mutant_of_the_queues_is_caught() -> None:
