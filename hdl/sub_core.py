@@ -133,9 +133,8 @@ class SubCore(wiring.Component):
             m.submodules[name] = part
         self._prefetch = Signal(name="prefetch")
         self._waits = Signal(self.config.sub_core.warps, name="waits_to_enter")
-        self._turn = next(
-            iter(optional(self.status, "warp")), self.scheduler.pick
-        )  # warp whose uop may issue
+        #: Warp whose uop may issue: that of the issue stage, or the scheduler's pick.
+        self._turn = next(iter(optional(self.status, "warp")), self.scheduler.pick)
         self._start(m)
         self._look(m)
         self._activate(m)
