@@ -11,6 +11,7 @@ from amaranth.hdl import Assert, Assume, Cat, Elaboratable, Module, Signal
 
 from tests.formal.prove import Refuted, assume_no_reset, prove
 from tests.formal.test_scoreboard import CONFIG, ENTRIES, Small
+from tests.hdl.front_end.test_issue_stage import Again, Sure
 from warpbank.hdl.front_end.issue_stage import IssueStage
 
 WARPS = CONFIG.sub_core.warps
@@ -65,24 +66,6 @@ class Harness(Elaboratable):
 def test_what_was_picked_has_no_hazard(tmp_path: Path) -> None:
     harness = Harness()
     prove(harness, harness.free, 4, tmp_path, inductive=True)
-
-
-class Again(IssueStage):
-    """A warp that has its turn can be picked."""
-
-    def elaborate(self, platform: object) -> Module:
-        m = super().elaborate(platform)
-        m.d.comb += self.candidates.eq(self.ready)
-        return m
-
-
-class Sure(IssueStage):
-    """A warp that has its turn issues, whoever would take its uop."""
-
-    def elaborate(self, platform: object) -> Module:
-        m = super().elaborate(platform)
-        m.d.comb += self.issued.eq(self.turn << self.warp)
-        return m
 
 
 @pytest.mark.parametrize("mutant", [Again, Sure])

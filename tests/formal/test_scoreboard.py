@@ -56,7 +56,7 @@ class Harness(Elaboratable):
         mine = Signal()
         m.d.comb += mine.eq(board.issue.valid & (board.issue.payload.warp == self.warp))
         m.d.comb += [Assume(uop.count <= 4), Assume(uop.destination + uop.count < Small.registers)]
-        # What issues is a first uop, of which the registers are known.
+        # Only first uops issue here, whose registers stand in `hazards`.
         first = Array(hazards.registers.as_value() for hazards in board.hazards)[board.issue.payload.warp]
         for number in range(4):
             named = first.word_select(6 + number, 8) == uop.destination + number

@@ -7,12 +7,11 @@
 from __future__ import annotations
 
 import pytest
-from amaranth.hdl import Module
 
+from tests.hdl.front_end.test_issue_stage import Sure
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.hdl.front_end import issue
-from warpbank.hdl.front_end.issue_stage import IssueStage
 from warpbank.program.random_programs.hinted import SMALL, random_for
 from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.engines.verilator import VerilatorEngine
@@ -89,15 +88,6 @@ def test_programs(scheme: str, overrides: tuple[str, ...]) -> None:
         task = LockstepRun(scheme, program, "tiny", (STAGE, *overrides), "verilator").prepared()
         divergence = lockstep(*task, VerilatorEngine()).divergence
         assert divergence is None, f"{program}: {divergence.reason}"
-
-
-class Sure(IssueStage):
-    """Mutant: a warp that has its turn issues, whether a collector takes its uop or not."""
-
-    def elaborate(self, platform: object) -> Module:
-        m = super().elaborate(platform)
-        m.d.comb += self.issued.eq(self.turn << self.warp)
-        return m
 
 
 def test_a_mutant_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
