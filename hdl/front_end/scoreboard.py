@@ -89,8 +89,8 @@ class Scoreboard(wiring.Component):
     per_warp : every warp has entries / warps of them to itself, in order.
     far : generate `distant`, at a third bit per register and warp.
     asked : registers that are asked for in a cycle besides.
-    moves : uops issue that stand in no buffer; else only first uops do, whose registers are those of
-        `hazards`.
+    moves : uops issue that stand in no buffer, which write one register each; else only first uops do, whose
+        registers are those of `hazards`.
 
     Members
     -------
@@ -198,11 +198,12 @@ class Scoreboard(wiring.Component):
     def _destinations(self) -> list[Value]:
         """Registers that the uop which issues writes, of which as many count as it has destinations."""
         issue = self.issue.payload
-        if self._moves:
-            return [(issue.uop.destination + number)[:REGISTER_WIDTH] for number in range(MAX_DESTINATIONS)]
         # Those of a first uop have been added up before.
         first = Array(hazards.registers.as_value() for hazards in self.hazards)[issue.warp]
-        return [first.word_select(MAX_SOURCES + number, REGISTER_WIDTH) for number in range(MAX_DESTINATIONS)]
+        found = [
+            first.word_select(MAX_SOURCES + number, REGISTER_WIDTH) for number in range(MAX_DESTINATIONS)
+        ]
+        return [issue.uop.destination, *found[1:]] if self._moves else found
 
     def _registers(
         self, m: Module, warp: int, issued: Value, destinations: list[Value], hazards: HazardsInterface

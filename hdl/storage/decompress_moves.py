@@ -54,8 +54,9 @@ class DecompressMoves(wiring.Component):
     back as they are; the scoreboard makes the uop wait. A uop whose destinations hold nothing that any lane
     still needs goes at once.
 
-    The table has a bit per register, in flip-flops. Every warp's first uop is looked up before the scheduler
-    picks a warp, which then takes four bits.
+    The table has a bit per register, in flip-flops. Every warp's first uop is looked up before it is known
+    which warp issues, which then takes four bits: in the same cycle, or, on a machine with an issue stage,
+    in the cycle before, in what the table will be.
 
     Parameters
     ----------
@@ -68,12 +69,14 @@ class DecompressMoves(wiring.Component):
     Members
     -------
     stored : In(Stored) per bank.
-    first : In(8) per warp. First register that the warp's first uop writes.
+    first : In(8) per warp. First register that the warp's first uop writes. With an issue stage, of a warp
+        that issues in the next cycle.
     warp : In. The warp that issues.
     uop : In(uop_layout). Its first uop, without hazards; writes from `first` of that warp on.
     missing : In(4). Its destinations that are nowhere, so that nothing of them can be lost.
     issues : In(1). It issues in this cycle.
-    goes : Out(uop_layout). What issues: the uop, or a move of the first of its destinations that needs one.
+    goes : Out(uop_layout). What issues, if it `issues`: the uop, or a move of the first of its destinations
+        that needs one.
     inserts : Out(1). It is a move; the uop stays where it is.
 
     Latency: none; what was stored in cycle t counts in t. From t + 1 on a register counts as not compressed
@@ -131,9 +134,7 @@ class DecompressMoves(wiring.Component):
             for column in range(MAX_DESTINATIONS)
         ]
         rows = self._table(m, cleared, cleared_warp, cleared_rows)
-        looked = [
-            _look(m, row, first, str(w)) for w, (row, first) in enumerate(zip(rows, self.first, strict=True))
-        ]
+        looked = self._looked(m, rows)
         at = decode(m, self.warp, Const(1), len(rows), "at")
         known, packed = (Signal(MAX_DESTINATIONS, name=name) for name in ("known", "packed"))
         m.d.comb += known.eq(pick(at, looked))
@@ -150,18 +151,25 @@ class DecompressMoves(wiring.Component):
             compressed = Cat(hit & stored.compressed for hit, stored in zip(new, self.stored, strict=True))
             late = cleared[column] & (cleared_warp == self.warp) & (cleared_rows[column] == place[LOW:])
             old = known[column] & ~late
-            needs = self.issues & _turned(held, begin)[column] & uop.part & ~uop.fresh & uop.collects
+            needs = _turned(held, begin)[column] & uop.part & ~uop.fresh & uop.collects
             m.d.comb += packed[column].eq(needs & (compressed.any() | old & ~Cat(new).any()))
         register, chosen = Signal(REGISTER_WIDTH), soonest(m, packed, begin, "first").one_hot
-        m.d.comb += [self.inserts.eq(packed.any()), register.eq(pick(chosen, places)), goes.eq(uop)]
+        # Whether the uop issues is known last: what goes does not wait for that.
+        needed = Signal()
+        m.d.comb += [
+            needed.eq(packed.any()),
+            self.inserts.eq(needed & self.issues),
+            register.eq(pick(chosen, places)),
+            goes.eq(uop),
+        ]
         # Without renaming no register is nowhere.
-        begins = Mux(self.issues, _turned(fresh, begin), 0) if self._renames else Const(0, MAX_DESTINATIONS)
+        begins = _turned(fresh, begin) if self._renames else Const(0, MAX_DESTINATIONS)
         m.d.sync += [
-            cleared.eq(Mux(self.inserts, chosen, begins)),
+            cleared.eq(Mux(self.issues, Mux(needed, chosen, begins), 0)),
             cleared_warp.eq(self.warp),
             *(row.eq(place[LOW:]) for row, place in zip(cleared_rows, places, strict=True)),
         ]
-        with m.If(self.inserts):
+        with m.If(needed):
             m.d.comb += [
                 goes.eq(0),
                 goes.seq.eq(uop.seq | MOVE),
@@ -179,11 +187,25 @@ class DecompressMoves(wiring.Component):
             emit(m, self.events.move[0], self.inserts, warp=self.warp, seq=goes.seq, register=register)
         return m
 
+    def _looked(self, m: Module, rows: list[tuple[Signal, Signal]]) -> list[Value]:
+        """What the table knows of each warp's first uop. `rows`: of `_table`."""
+        staged = self._config.sub_core.front_end.issue_stages > 0
+        found: list[Value] = []
+        for warp, ((row, coming), first) in enumerate(zip(rows, self.first, strict=True)):
+            bits = _look(m, coming if staged else row, first, str(warp))
+            if staged:
+                held = Signal(MAX_DESTINATIONS, name=f"looked_{warp}", reset_less=True)
+                m.d.sync += held.eq(bits)
+                bits = held
+            found.append(bits)
+        return found
+
     def _table(
         self, m: Module, cleared: Value, cleared_warp: Value, cleared_rows: list[Signal]
-    ) -> list[Signal]:
-        """Compressed registers of every warp, a mask each, without the one in a row of each column that is
-        `cleared`. A register that is stored in the cycle after its move is as it was stored."""
+    ) -> list[tuple[Signal, Signal]]:
+        """Compressed registers of every warp, a mask each, and those of the next cycle, without the one in a
+        row of each column that is `cleared`. A register that is stored in the cycle after its move is as it
+        was stored."""
         warps, banks = self._config.sub_core.warps, len(self.stored)
         shift = 0 if self._renames else banks.bit_length() - 1
         lines = [decode(m, p.warp, p.valid, warps, f"line_{n}") for n, p in enumerate(self.stored)]
@@ -201,6 +223,7 @@ class DecompressMoves(wiring.Component):
         rows = []
         for warp in range(warps):
             row = Signal(REGISTERS, name=f"compressed_{warp}", reset_less=True)
+            coming = Signal(REGISTERS, name=f"coming_{warp}")
             hit, set_ = (Signal(REGISTERS, name=f"{name}_{warp}") for name in ("hit", "set"))
             here, packed = (
                 [Signal(REGISTERS >> shift, name=f"{name}_{warp}_{n}") for n in range(banks)]
@@ -217,8 +240,9 @@ class DecompressMoves(wiring.Component):
                     if self._renames
                     else Cat(parts[(r + warp) % banks][r >> shift] for r in range(REGISTERS))
                 )
-            m.d.sync += row.eq(set_ | row & ~hit & ~Mux(line[warp], column, 0))
-            rows.append(row)
+            m.d.comb += coming.eq(set_ | row & ~hit & ~Mux(line[warp], column, 0))
+            m.d.sync += row.eq(coming)
+            rows.append((row, coming))
         return rows
 
 

@@ -97,7 +97,7 @@ def lockstep(
             warp, entry = rng.choice(able), rng.choice(free)
             uop = heads[warp]
             other = random_uop(rng, warp, cycle)
-            if moves and other.collects and rng.random() < 0.5 and not model.hazard(other):
+            if moves and other.collects and other.count < 2 and not model.hazard(other):
                 uop = other
             else:
                 heads[warp] = other
