@@ -6,9 +6,10 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.hdl.front_end.gto import Gto
+from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.front_end.lrr import check_warps
 from warpbank.hdl.front_end.ports import SchedulerPorts
+from warpbank.hdl.round_robin import encode
 
 
 class CacheAware(wiring.Component):
@@ -42,17 +43,19 @@ class CacheAware(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.gto = gto = Gto(self._warps)
-        last, cached = Signal(self._warps, init=1), Signal(self._warps)
+        last, picked = Signal(self._warps, init=1), Signal(self._warps)
+        older = age_matrix(m, self.start)
+        # Who is eligible is known last: the oldest of all is found beside the oldest of those with values.
+        cached, first, oldest = (Signal(self._warps, name=name) for name in ("cached", "first", "oldest"))
         m.d.comb += [
             cached.eq(self.eligible & self.holds),
-            gto.start.eq(self.start),
-            self.pick.eq(gto.pick),
-            # The last one goes first wherever it stands.
-            gto.eligible.eq(Mux((self.eligible & last).any() | ~cached.any(), self.eligible, cached)),
+            first.eq(oldest_of(cached, older)),
+            oldest.eq(oldest_of(self.eligible, older)),
+            picked.eq(Mux((self.eligible & last).any(), last, Mux(cached.any(), first, oldest))),
+            self.pick.eq(encode(picked)),
         ]
         with m.If(self.eligible.any()):
-            m.d.sync += last.eq(1 << self.pick)
+            m.d.sync += last.eq(picked)
         return m
 
 
