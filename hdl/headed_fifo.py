@@ -21,6 +21,7 @@ class HeadedFifo(wiring.Component):
     ----------
     width : bits of a word.
     depth : words that it holds, at least 1. Who writes knows that there is room.
+    changes : the oldest word may be replaced where it stands.
 
     Members
     -------
@@ -30,8 +31,10 @@ class HeadedFifo(wiring.Component):
     r_data : Out(width). Oldest word, from a register; any, if there is none.
     r_rdy : Out(1). There is a word. From a register.
     r_en : In(1). The oldest word leaves; only if `r_rdy`.
+    c_data : In(width), if it `changes`. What the oldest word becomes.
+    c_en : In(1), if it `changes`. The oldest word becomes `c_data`; only if `r_rdy`, and not with `r_en`.
 
-    Latency: a word that is written in t can be read in t + 1.
+    Latency: a word that is written in t can be read in t + 1; one that changes in t has changed in t + 1.
     """
 
     w_data: Signal
@@ -40,9 +43,11 @@ class HeadedFifo(wiring.Component):
     r_data: Signal
     r_rdy: Signal
     r_en: Signal
+    c_data: Signal
+    c_en: Signal
 
-    def __init__(self, width: int, depth: int) -> None:
-        self._depth = depth
+    def __init__(self, width: int, depth: int, changes: bool = False) -> None:
+        self._depth, self._changes = depth, changes
         super().__init__(
             {
                 "w_data": In(width),
@@ -51,6 +56,7 @@ class HeadedFifo(wiring.Component):
                 "r_data": Out(width),
                 "r_rdy": Out(1),
                 "r_en": In(1),
+                **({"c_data": In(width), "c_en": In(1)} if changes else {}),
             }
         )
 
@@ -73,6 +79,9 @@ class HeadedFifo(wiring.Component):
                 m.d.sync += oldest.eq(self._behind(oldest))
         with m.If(empties):
             m.d.sync += [head.eq(Mux(waits, following, self.w_data)), full.eq(waits | self.w_en)]
+        if self._changes:
+            with m.If(self.c_en):
+                m.d.sync += head.eq(self.c_data)
         return m
 
     def _behind(self, row: Signal) -> Value:

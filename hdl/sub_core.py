@@ -223,6 +223,7 @@ class SubCore(wiring.Component):
         m.d.comb += self.overflow.eq(self.pipelines.overflow)
         for head, result in zip(results.head, self.pipelines.result, strict=True):
             wiring.connect(m, result, head)
+        m.d.comb += [down.eq(up) for down, up in zip(self.pipelines.step, results.step, strict=True)]
         pairs: list[tuple[Interface, Interface]] = [
             *zip(results.result, registers.result, strict=True),
             *zip(results.offer, collectors.result, strict=True),

@@ -43,7 +43,8 @@ class Pipelines(wiring.Component):
         in this cycle.
     returned : In(returned_stream). A complete uop from the load/store unit.
     result : Out(stream of result_layout) per unit. The oldest uop, once its result is there; with `ahead`, is
-        there in the next cycle.
+        there in the next cycle. Its `count` registers from `destination` on are still to be written.
+    step : In(1) per unit, without `ahead`. The first of these registers is written, and others are left.
     left : In(1) per unit, with `ahead`. The last write of one of the unit's uops is done.
     overflow : Out(1). The load/store unit returned a uop that it had not taken: its queue was full, and the
         uop is lost.
@@ -55,6 +56,7 @@ class Pipelines(wiring.Component):
     lsu: stream.Interface
     returned: AlwaysInterface
     result: list[stream.Interface]
+    step: list[Signal]
     left: list[Signal]
     overflow: Signal
     alone: list[Signal]
@@ -70,6 +72,7 @@ class Pipelines(wiring.Component):
             "lsu": Out(lsu_stream(config)),
             "returned": In(returned_stream(config)),
             "result": Out(stream.Signature(result_layout(config))).array(UNITS),
+            "step": In(1).array(0 if ahead else UNITS),
             "left": In(1).array(UNITS if ahead else 0),
             "overflow": Out(1),
             "alone": In(1).array(int(config.sub_core.execute.scalar_sfu == "one")),
@@ -107,15 +110,29 @@ class Pipelines(wiring.Component):
             )
         return m
 
+    def _queue(self, m: Module, unit: Unit, places: int) -> HeadedFifo:
+        """Build a unit's result queue. The oldest uop in it names the register that is written next, so that
+        nothing is added up when it is offered."""
+        layout = result_layout(self._config)
+        queue = HeadedFifo(layout.size, places, changes=not self._ahead)
+        if not self._ahead:
+            oldest, rest = self.result[unit].payload, record(layout, name=f"rest_{unit.name.lower()}")
+            m.d.comb += [
+                rest.eq(oldest),
+                rest.destination.eq(oldest.destination + 1),
+                rest.count.eq(oldest.count - 1),
+                queue.c_data.eq(rest.as_value()),
+                queue.c_en.eq(self.step[unit]),
+            ]
+        return queue
+
     def _unit(self, m: Module, unit: Unit) -> None:
         """A unit with a constant latency."""
         execute = self._config.sub_core.execute
         shape: UnitConfig = execute.unit(unit)
         name = unit.name.lower()
         port, result = self.dispatch[unit], self.result[unit]
-        queue = m.submodules[f"results_{name}"] = HeadedFifo(
-            result_layout(self._config).size, execute.result_queue
-        )
+        queue = m.submodules[f"results_{name}"] = self._queue(m, unit, execute.result_queue)
         enters, leaves = port.valid & port.ready, result.valid & result.ready
         m.d.comb += [
             queue.w_data.eq(port.payload.result.as_value()),
@@ -170,7 +187,7 @@ class Pipelines(wiring.Component):
             queue.r_en.eq(self.lsu.valid & self.lsu.ready),
         ]
         m.d.sync += unwritten.eq(unwritten + queue.r_en - written)
-        back = m.submodules.results_lsu = HeadedFifo(result_layout(config).size, places)
+        back = m.submodules.results_lsu = self._queue(m, Unit.LSU, places)
         held, room = Signal(range(places + 1), name="held_lsu"), Signal(name="room_lsu")
         m.d.sync += held.eq(held + back.w_en - back.r_en)
         m.d.comb += [

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.arch.uop import MAX_DESTINATIONS, MOVE
+from warpbank.arch.uop import MOVE
 from warpbank.hdl.execute.result_stage import ResultStage
 from warpbank.hdl.interfaces import (
     LookAhead,
@@ -32,8 +32,7 @@ class ResultArbiter(wiring.Component):
 
     Units are looked at in rotating order, starting after the first one that was served in the last cycle that
     served any. A wide result takes one cycle per register; one without registers retires without a bank. The
-    banks are given out by the hierarchy, which knows them; this unit keeps the order, and counts the
-    registers of wide results.
+    banks are given out by the hierarchy, which knows them; this unit keeps the order.
 
     Parameters
     ----------
@@ -48,6 +47,9 @@ class ResultArbiter(wiring.Component):
     -------
     head : In(stream of result_layout) per unit. Oldest uop of the unit whose result is there; taken with its
         last write. With `ahead`, whose result is there in the next cycle; taken as its stage is free.
+        `destination` is its register that is written next, `count` how many are still to be written.
+    step : Out(1) per unit, without `ahead`. The register is written, and others are left: `head` names the
+        next one from the next cycle on.
     ahead : Out(LookAhead) per unit, with `ahead`. Register that may be offered in the next cycle.
     result : Out(result_stream) per unit. Result interface to the hierarchy: the next register of that uop.
     offer : Out(ResultOffer) per unit of `keeps`. Result interface to the collectors: the register that
@@ -59,6 +61,7 @@ class ResultArbiter(wiring.Component):
     """
 
     head: list[stream.Interface]
+    step: list[Signal]
     ahead: list[LookAheadInterface]
     result: list[stream.Interface]
     first: Signal
@@ -78,6 +81,7 @@ class ResultArbiter(wiring.Component):
         self._ahead = ahead
         members = {
             "head": In(stream.Signature(result_layout(config))).array(UNITS),
+            "step": Out(1).array(0 if ahead else UNITS),
             "ahead": Out(LookAhead(config)).array(UNITS if ahead else 0),
             "result": Out(result_stream(config)).array(UNITS),
             "first": Out(bits(UNITS + evicts)),
@@ -103,9 +107,6 @@ class ResultArbiter(wiring.Component):
                 wiring.connect(m, wiring.flipped(head), stage.head)
                 wiring.connect(m, wiring.flipped(self.ahead[unit]), stage.ahead)
                 uop, there = stage.uop, stage.valid
-            done = Signal(
-                range(MAX_DESTINATIONS), name=f"done_{unit}"
-            )  # registers written of the uop at the head
             nothing = uop.count == 0
             asks = there & ~nothing if stage is None else there & stage.known & ~nothing
             taken: Value = result.ready
@@ -122,7 +123,7 @@ class ResultArbiter(wiring.Component):
                 offer.mask.eq(uop.mask),
                 offer.near.eq(uop.near),
                 offer.part.eq(uop.part),
-                offer.register.eq(uop.destination + done),
+                offer.register.eq(uop.destination),
             ]
             finished = self.finished[unit]
             m.d.comb += [
@@ -133,12 +134,13 @@ class ResultArbiter(wiring.Component):
             takes, leaves = Signal(name=f"served_{unit}"), head.ready
             if stage is not None:
                 leaves, taken = stage.leaves, stage.known & taken
-                m.d.comb += [stage.done.eq(done), stage.takes.eq(takes)]
+                m.d.comb += stage.takes.eq(takes)
             m.d.comb += takes.eq(there & (nothing | taken))
             served.append(takes)
-            m.d.comb += leaves.eq(takes & (nothing | (done + 1 == uop.count)))
-            with m.If(takes):
-                m.d.sync += done.eq(Mux(leaves, 0, done + 1))
+            last = ~uop.count[1:].any()  # its last register, or it has none
+            m.d.comb += leaves.eq(takes & last)
+            if stage is None:
+                m.d.comb += self.step[unit].eq(takes & ~last)
             m.d.comb += [
                 retired.valid.eq(leaves),
                 retired.warp.eq(uop.warp),

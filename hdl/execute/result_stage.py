@@ -6,8 +6,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.parameters import SmConfig, bits
-from warpbank.arch.uop import MAX_DESTINATIONS
+from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.interfaces import LookAhead, LookAheadInterface
 from warpbank.hdl.layouts import result_layout
 from warpbank.hdl.typed import Record, record
@@ -30,10 +29,10 @@ class ResultStage(wiring.Component):
     ahead : Out(LookAhead). Register that may be offered in the next cycle: the hierarchy finds its place.
         From registers, as `valid`, `known` and `uop`.
     valid : Out(1). `uop` is in the stage.
-    known : Out(1). The place of its register `done` has been found, or it has none: it may be offered.
-    uop : Out(result_layout).
-    done : In(bits(registers of a uop)). Registers of it that have been written.
-    takes : In(1). Its register `done` is written in this cycle, or it has none.
+    known : Out(1). The place of its register `destination` has been found, or it has none: it may be offered.
+    uop : Out(result_layout). From registers; `destination` is its register that is written next, `count` how
+        many are still to be written.
+    takes : In(1). Its register `destination` is written in this cycle, or it has none.
     leaves : In(1). It has no other one left. Only with `takes`.
 
     Latency: a uop that is in the queue in t is in the stage in t + 1, if that is empty, or is left in t.
@@ -44,7 +43,6 @@ class ResultStage(wiring.Component):
     valid: Signal
     known: Signal
     uop: Record
-    done: Signal
     takes: Signal
     leaves: Signal
 
@@ -57,7 +55,6 @@ class ResultStage(wiring.Component):
                 "valid": Out(1),
                 "known": Out(1),
                 "uop": Out(layout),
-                "done": In(bits(MAX_DESTINATIONS)),
                 "takes": In(1),
                 "leaves": In(1),
             }
@@ -73,13 +70,15 @@ class ResultStage(wiring.Component):
             self.known.eq(known),
             self.uop.eq(uop),
             self.head.ready.eq(~busy | self.leaves),
-            more.eq(self.done + 1 < uop.count),
+            more.eq(uop.count > 1),
             mine.eq(busy & (~known | more)),
             self.ahead.warp.eq(Mux(mine, uop.warp, comes.warp)),
-            self.ahead.register.eq(Mux(mine, uop.destination + (self.done + known), comes.destination)),
+            self.ahead.register.eq(Mux(mine, uop.destination + known, comes.destination)),
         ]
         with m.If(self.head.ready):
             m.d.sync += [busy.eq(self.head.valid), known.eq(1), uop.eq(comes)]
         with m.Else():
             m.d.sync += known.eq(~known | self.takes)
+            with m.If(self.takes):
+                m.d.sync += [uop.destination.eq(uop.destination + 1), uop.count.eq(uop.count - 1)]
         return m

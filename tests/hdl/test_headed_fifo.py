@@ -13,11 +13,11 @@ from tests.hdl.bench import FEW, SEEDS, fails, simulate
 from warpbank.hdl.headed_fifo import HeadedFifo
 
 
-def lockstep(depth: int, seed: int, unit: Any = HeadedFifo) -> int:
-    """The most words that it held."""
+def lockstep(depth: int, seed: int, unit: Any = HeadedFifo, changes: bool = False) -> int:
+    """The most words that it held. `changes`: the oldest one is replaced now and then."""
     rng = random.Random(seed)
     queue: deque[int] = deque()
-    rtl, most = unit(8, depth), 0
+    rtl, most = unit(8, depth, changes), 0
     eager = rng.random()
 
     async def bench(ctx: Any) -> None:
@@ -32,6 +32,12 @@ def lockstep(depth: int, seed: int, unit: Any = HeadedFifo) -> int:
             ctx.set(rtl.w_may, writes or rng.random() < 0.5)
             ctx.set(rtl.w_en, writes)
             ctx.set(rtl.w_data, word)
+            if changes:
+                replaces = bool(queue) and not reads and rng.random() < 0.5
+                ctx.set(rtl.c_en, replaces)
+                ctx.set(rtl.c_data, other := rng.getrandbits(8))
+                if replaces:
+                    queue[0] = other
             if reads:
                 queue.popleft()
             if writes:
@@ -44,9 +50,9 @@ def lockstep(depth: int, seed: int, unit: Any = HeadedFifo) -> int:
 
 
 @settings(FEW, max_examples=10)
-@given(depth=strategies.integers(1, 6), seed=SEEDS)
-def test_is_a_queue(depth: int, seed: int) -> None:
-    lockstep(depth, seed)
+@given(depth=strategies.integers(1, 6), seed=SEEDS, changes=strategies.booleans())
+def test_is_a_queue(depth: int, seed: int, changes: bool) -> None:
+    lockstep(depth, seed, changes=changes)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5])

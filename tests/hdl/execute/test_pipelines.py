@@ -31,6 +31,8 @@ def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300, 
     alone: list[bool] = []
     model = Golden(config, Checker(), lambda cycle: None, log.probe, lambda uop: short and alone[-1])
 
+    written = dict.fromkeys(Unit, 0)  # registers of each unit's oldest uop
+
     async def bench(ctx: Any) -> None:
         away: list[Any] = []
         eager = rng.choice((0.1, 0.5, 0.9))
@@ -87,6 +89,9 @@ def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300, 
                 model.dispatch(uop, 0, cycle)
             for number in Unit:
                 ctx.set(rtl.result[number].ready, number in pops)
+                steps = number not in pops and _left(number, cycle) > 1 and rng.random() < 0.5
+                ctx.set(rtl.step[number], steps)
+                written[number] = 0 if number in pops else written[number] + steps
             for number in pops:
                 model.finish(number, cycle)
             assert seen(ctx, rtl.events) == sorted([*log.take(), *extra]), f"cycle {cycle}"
@@ -98,9 +103,16 @@ def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300, 
         there = bool(queue) and queue[0][0] <= cycle
         assert ctx.get(port.valid) == there, f"cycle {cycle}, {Unit(number)!r}"
         if there:
-            fields = result_fields(queue[0][1])
+            uop = queue[0][1]
+            left = {"destination": uop.destination + written[number], "count": uop.count - written[number]}
+            fields = result_fields(uop) | left
             assert {name: ctx.get(getattr(port.payload, name)) for name in fields} == fields
         return there
+
+    def _left(number: int, cycle: int) -> int:
+        """Registers of a unit's oldest uop that are to be written, if its result is there."""
+        queue = model.results[number]
+        return queue[0][1].count - written[number] if queue and queue[0][0] <= cycle else 0
 
     simulate(rtl, bench)
 
@@ -126,6 +138,15 @@ class Deaf(Pipelines):
         self.alone = given
 
 
+class StandsStill(Pipelines):
+    """The oldest uop names its first register until it leaves."""
+
+    def _queue(self, m: Any, unit: Any, places: int) -> Any:
+        queue = super()._queue(m, unit, places)
+        m.d.comb += queue.c_en.eq(0)
+        return queue
+
+
 class NoInterval(Pipelines):
     """Units take a uop in every cycle."""
 
@@ -145,6 +166,7 @@ class Greedy(Pipelines):
 def test_a_mutant_is_caught() -> None:
     assert fails(lambda seed: lockstep("tiny", seed, NoInterval))
     assert fails(lambda seed: lockstep("tiny", seed, Greedy))
+    assert fails(lambda seed: lockstep("tiny", seed, StandsStill))
     assert fails(lambda seed: lockstep("tiny", seed, Deaf, short=True))
 
 

@@ -50,6 +50,7 @@ def lockstep(machine: str, seed: int, unit: Any = ResultArbiter, cycles: int = 3
     model = Golden(pipelines, registers, collectors, lambda *_: None, retired.append, log.probe)  # type: ignore[arg-type]
 
     async def bench(ctx: Any) -> None:
+        written = [0] * UNITS  # registers of each unit's oldest uop
         for cycle in range(cycles):
             number = rng.randrange(UNITS)
             count = rng.randrange(5)
@@ -70,10 +71,11 @@ def lockstep(machine: str, seed: int, unit: Any = ResultArbiter, cycles: int = 3
             registers.busy, registers.offers = set(), {}
             retired.clear()
             heads = [queue[0][1] if queue else None for queue in queues]
-            for head, port in zip(heads, rtl.head, strict=True):
+            for head, port, done in zip(heads, rtl.head, written, strict=True):
                 ctx.set(port.valid, head is not None)
                 if head is not None:
-                    ctx.set(port.payload, result_fields(head))
+                    left = {"destination": head.destination + done, "count": head.count - done}
+                    ctx.set(port.payload, result_fields(head) | left)
             model.step(cycle)
             found = {}
             for port in rtl.result:
@@ -101,6 +103,14 @@ def lockstep(machine: str, seed: int, unit: Any = ResultArbiter, cycles: int = 3
                 [*events, *(("retire", (uop.warp, uop.seq)) for uop in retired)]
             )
             assert [bool(ctx.get(port.ready)) for port in rtl.head] == [head in retired for head in heads]
+            for number, head in enumerate(heads):
+                steps = (
+                    head is not None
+                    and head not in retired
+                    and registers.offers.get((head.warp, head.seq, head.destination + written[number]), False)
+                )
+                assert ctx.get(rtl.step[number]) == steps, f"cycle {cycle}"
+                written[number] = 0 if head in retired else written[number] + steps
             await ctx.tick()
 
     simulate(rtl, bench)
@@ -112,20 +122,20 @@ def test_equals_golden(machine: str, seed: int) -> None:
     lockstep(machine, seed)
 
 
-class NarrowResults(ResultArbiter):
-    """The second register of a wide result is written over the first."""
+class WideResults(ResultArbiter):
+    """A uop is stepped on behind its last register."""
 
     def elaborate(self, platform: object) -> Any:
         m = super().elaborate(platform)
         m.d.comb += [
-            port.payload.register.eq(head.payload.destination)
-            for port, head in zip(self.result, self.head, strict=True)
+            step.eq(head.valid & result.valid & result.ready)
+            for step, head, result in zip(self.step, self.head, self.result, strict=True)
         ]
         return m
 
 
 def test_a_mutant_is_caught() -> None:
-    assert fails(lambda seed: lockstep("tiny", seed, NarrowResults))
+    assert fails(lambda seed: lockstep("tiny", seed, WideResults))
 
 
 def test_the_order_is_golden_s() -> None:
