@@ -430,6 +430,7 @@ class ResultOffer(wiring.Signature):
     taken : Out(1). It is written in this cycle; may depend on `held` and `absorbed`.
     held : In(1). It has to wait for its collector's port.
     absorbed : In(1). It goes into its collector and needs no bank.
+    barred : In(1). It takes no bank in this cycle: it is `held` or `absorbed`, which of them is known later.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -440,6 +441,7 @@ class ResultOffer(wiring.Signature):
                 "taken": Out(1),
                 "held": In(1),
                 "absorbed": In(1),
+                "barred": In(1),
             }
         )
 
@@ -452,6 +454,7 @@ class ResultOfferInterface(Interface, Protocol):
     taken: Signal
     held: Signal
     absorbed: Signal
+    barred: Signal
 
 
 def evicted_stream(config: SmConfig) -> stream.Signature:

@@ -91,6 +91,8 @@ def claim(
         m.d.comb += [
             offer.held.eq(found[unit] & ~granted[unit]),
             offer.absorbed.eq(granted[unit] & int(evicts)),
+            # With write-back a result for a collector needs no bank, whether it has its turn or not.
+            offer.barred.eq(found[unit] if evicts else offer.held),
             written.valid.eq(offer.taken & granted[unit]),
             *(
                 getattr(written, name).eq(getattr(offer.payload, name))

@@ -112,9 +112,9 @@ class ResultArbiter(wiring.Component):
             taken: Value = result.ready
             if self.offer:
                 port = self.offer[unit]
-                taken = ~port.held & (result.ready | port.absorbed)
+                taken = port.absorbed | result.ready & ~port.barred
                 m.d.comb += [port.valid.eq(asks), port.payload.eq(offer), port.taken.eq(asks & taken)]
-                m.d.comb += result.valid.eq(asks & ~port.held & ~port.absorbed)
+                m.d.comb += result.valid.eq(asks & ~port.barred)
             else:
                 m.d.comb += result.valid.eq(asks)
             m.d.comb += [

@@ -180,7 +180,7 @@ class DecompressMoves(wiring.Component):
                 goes.destination.eq(register),
                 goes.count.eq(1),
                 goes.mask.eq(self._config.lane_mask),
-                goes.collects.eq(1),
+                goes.collects.eq(uop.collects),  # 1: no other uop needs a move
                 goes.write_back.eq(TO_COLLECTOR | TO_BANKS),
             ]
         if self._probe:

@@ -296,7 +296,7 @@ class Environment(Elaboratable):
                 offer.payload.register.eq(register),
                 offer.payload.mask.eq(lanes),
                 offer.payload.near.eq(self.offer_near[number]),
-                offer.taken.eq(offer.valid & ~offer.held & (self.banked[number] | offer.absorbed)),
+                offer.taken.eq(offer.valid & (offer.absorbed | self.banked[number] & ~offer.barred)),
                 unit.keep[USED[number]].value.eq(self.offer_value[number]),
                 Assume(warp < self.warps),
                 Assume(~offer.valid | Array(self.flying)[warp].bit_select(register, 1)),

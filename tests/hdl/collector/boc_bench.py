@@ -184,6 +184,9 @@ class Bench:
         assert [ctx.get(port.absorbed) for port in rtl.result] == [
             absorbed >> unit & 1 for unit in range(UNITS)
         ]
+        assert [ctx.get(port.barred) for port in rtl.result] == [
+            (held | absorbed) >> unit & 1 for unit in range(UNITS)
+        ]
         if rtl.evicted:
             self._evict(ctx)
         taken = {
