@@ -102,7 +102,6 @@ class SubCore(wiring.Component):
             collection.share > 0,
             len(self.scheduler.away) > 0,
             len(self.registers.owed),
-            len(self.registers.stored) > 0,
         )
         ahead = len(self.registers.ahead) > 0
         self.pipelines = Pipelines(config, ahead, probe)
@@ -344,6 +343,7 @@ class SubCore(wiring.Component):
             moves.missing.eq(Array(registers.missing)[self._turn]),
             moves.issues.eq(status.issues),
             status.uop.eq(moves.goes),
+            self.scoreboard.writes.eq(moves.writes),
             self.in_flight.issue.eq(status.issue.valid),
             self.in_flight.warp.eq(self._turn),
             self.issues.eq(status.issues & ~moves.inserts),  # a move is no uop of the program

@@ -89,8 +89,6 @@ class Scoreboard(wiring.Component):
     per_warp : every warp has entries / warps of them to itself, in order.
     far : generate `distant`, at a third bit per register and warp.
     asked : registers that are asked for in a cycle besides.
-    moves : uops issue that stand in no buffer, which write one register each; else only first uops do, whose
-        registers are those of `hazards`.
 
     Members
     -------
@@ -102,6 +100,7 @@ class Scoreboard(wiring.Component):
         beyond the SM.
     issue : In(issue_stream). A uop that collects issues: what it reads and writes is pending from the next
         cycle on.
+    writes : In(4). Which destinations of its warp's first uop it writes, the first one lowest.
     entry : In(bits(entries)). Number of that uop among those in collection.
     read : In(ReadDone) per entry. Operands were read.
     written : In(Written) per write. A register was written.
@@ -120,6 +119,7 @@ class Scoreboard(wiring.Component):
     memory: Signal
     quiet: Signal
     issue: AlwaysInterface
+    writes: Signal
     entry: Signal
     read: list[ReadDoneInterface]
     written: list[WrittenInterface]
@@ -139,7 +139,6 @@ class Scoreboard(wiring.Component):
         per_warp: bool = False,
         far: bool = False,
         asked: int = 0,
-        moves: bool = False,
     ) -> None:
         if type(entries) is not int or entries < 1:
             raise TypeError(
@@ -148,7 +147,6 @@ class Scoreboard(wiring.Component):
         self._config = config
         self._far = far
         self._asked = asked
-        self._moves = moves
         self._share = entries // config.sub_core.warps if per_warp else 0
         core = config.sub_core
         super().__init__(
@@ -159,6 +157,7 @@ class Scoreboard(wiring.Component):
                 "quiet": Out(core.warps),
                 "distant": Out(core.warps if far else 0),
                 "issue": In(issue_stream(config)),
+                "writes": In(MAX_DESTINATIONS),
                 "entry": In(range(max(2, entries))),
                 "read": In(ReadDone(config)).array(entries),
                 "written": In(Written(config)).array(core.banks if writes is None else writes),
@@ -196,14 +195,9 @@ class Scoreboard(wiring.Component):
         return m
 
     def _destinations(self) -> list[Value]:
-        """Registers that the uop which issues writes, of which as many count as it has destinations."""
-        issue = self.issue.payload
-        # Those of a first uop have been added up before.
-        first = Array(hazards.registers.as_value() for hazards in self.hazards)[issue.warp]
-        found = [
-            first.word_select(MAX_SOURCES + number, REGISTER_WIDTH) for number in range(MAX_DESTINATIONS)
-        ]
-        return [issue.uop.destination, *found[1:]] if self._moves else found
+        """Registers that a uop which issues may write: those of its warp's first uop, added up before."""
+        first = Array(hazards.registers.as_value() for hazards in self.hazards)[self.issue.payload.warp]
+        return [first.word_select(MAX_SOURCES + number, REGISTER_WIDTH) for number in range(MAX_DESTINATIONS)]
 
     def _registers(
         self, m: Module, warp: int, issued: Value, destinations: list[Value], hazards: HazardsInterface
@@ -215,8 +209,8 @@ class Scoreboard(wiring.Component):
         uop = self.issue.payload.uop
         far = _any(uop.memory == operation for operation in DISTANT)
         state = Cat(Const(1, 1), uop.unit == Unit.LSU, far)[:width]
-        for number, register in enumerate(destinations):
-            write_at(m, pending, register, state, issued & (number < uop.count))
+        for register, writes in zip(destinations, self.writes, strict=True):
+            write_at(m, pending, register, state, issued & writes)
         for written in self.written:
             write_at(m, pending, written.register, 0, written.valid & (written.warp == warp))
         for owed, answers in zip(self.owed, self._owed, strict=True):

@@ -14,7 +14,7 @@ from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MAX_DESTINATIONS, MOVE, TO_BANKS, TO_COLLECTOR, Unit
 from warpbank.hdl.layouts import REGISTER_WIDTH, uop_layout
 from warpbank.hdl.probe import Events, EventsInterface, emit
-from warpbank.hdl.round_robin import decode, pick, soonest
+from warpbank.hdl.round_robin import decode, lowest, pick
 from warpbank.hdl.typed import Interface, Record
 
 #: Registers of a warp, and the lower bits of a register's number among those that a uop may write at once.
@@ -69,14 +69,15 @@ class DecompressMoves(wiring.Component):
     Members
     -------
     stored : In(Stored) per bank.
-    first : In(8) per warp. First register that the warp's first uop writes. With an issue stage, of a warp
-        that issues in the next cycle.
+    first : In(8) per warp. First register that the warp's first uop writes. With an issue stage it has stood
+        there since the cycle before, at least, when the warp issues.
     warp : In. The warp that issues.
     uop : In(uop_layout). Its first uop, without hazards; writes from `first` of that warp on.
     missing : In(4). Its destinations that are nowhere, so that nothing of them can be lost.
     issues : In(1). It issues in this cycle.
     goes : Out(uop_layout). What issues, if it `issues`: the uop, or a move of the first of its destinations
         that needs one.
+    writes : Out(4). Which of the uop's destinations, from the first one on, are written by what issues.
     inserts : Out(1). It is a move; the uop stays where it is.
 
     Latency: none; what was stored in cycle t counts in t. From t + 1 on a register counts as not compressed
@@ -95,6 +96,7 @@ class DecompressMoves(wiring.Component):
     missing: Signal
     issues: Signal
     goes: Record
+    writes: Signal
     inserts: Signal
     events: EventsInterface
 
@@ -104,6 +106,7 @@ class DecompressMoves(wiring.Component):
         self._config = config
         self._probe = probe
         self._renames = renames
+        self._staged = config.sub_core.front_end.issue_stages > 0
         core = config.sub_core
         members = {
             "stored": In(Stored(config)).array(banks),
@@ -113,6 +116,7 @@ class DecompressMoves(wiring.Component):
             "missing": In(MAX_DESTINATIONS),
             "issues": In(1),
             "goes": Out(uop_layout(config)),
+            "writes": Out(MAX_DESTINATIONS),
             "inserts": Out(1),
         }
         if probe and banks:
@@ -123,7 +127,8 @@ class DecompressMoves(wiring.Component):
         m = Module()
         uop, goes = self.uop, self.goes
         if not self.stored:
-            m.d.comb += goes.eq(uop)
+            every = Cat(number < uop.count for number in range(MAX_DESTINATIONS))
+            m.d.comb += [goes.eq(uop), self.writes.eq(every)]
             return m
         # What is no longer compressed is entered in the table one cycle late, so that its choice and the
         # table's decoders need not fit into one; until then it stands here: a bit and a row for each column.
@@ -133,41 +138,41 @@ class DecompressMoves(wiring.Component):
             Signal(REGISTER_WIDTH - LOW, name=f"cleared_row_{column}", reset_less=True)
             for column in range(MAX_DESTINATIONS)
         ]
-        rows = self._table(m, cleared, cleared_warp, cleared_rows)
-        looked = self._looked(m, rows)
+        # Modules of their own: a simulator settles the last steps without those before them.
+        table, look, bypass = Module(), Module(), Module()
+        m.submodules.table, m.submodules.look, m.submodules.bypass = table, look, bypass
+        rows, known = self._table(table, cleared, cleared_warp, cleared_rows), []
+        for warp, (first, looked) in enumerate(zip(self.first, self._looked(look, rows), strict=True)):
+            # With an issue stage no warp issues in a cycle after its own.
+            late = Mux(cleared_warp == warp, cleared, 0) if not self._staged else Const(0, MAX_DESTINATIONS)
+            known.append(self._known(bypass, warp, first, looked, late, cleared_rows))
+        writes, packed, chosen = (
+            Signal(MAX_DESTINATIONS, name=name) for name in ("uop_writes", "packed", "chosen")
+        )
+        register, needed = Signal(REGISTER_WIDTH), Signal()
+        needs = uop.part & ~uop.fresh & uop.collects
         at = decode(m, self.warp, Const(1), len(rows), "at")
-        known, packed = (Signal(MAX_DESTINATIONS, name=name) for name in ("known", "packed"))
-        m.d.comb += known.eq(pick(at, looked))
-        places = _places(m, uop.destination, "uop")
-        begin = uop.destination[:LOW]
-        writes = [number < uop.count for number in range(MAX_DESTINATIONS)]
-        held = Cat(write & ~self.missing[number] for number, write in enumerate(writes))
-        fresh = Cat(write & self.missing[number] for number, write in enumerate(writes))
-        for column, place in enumerate(places):
-            new = [  # what a collector evicted in the cycle before
-                stored.valid & (stored.warp == self.warp) & (stored.register == place)
-                for stored in self.stored
-            ]
-            compressed = Cat(hit & stored.compressed for hit, stored in zip(new, self.stored, strict=True))
-            late = cleared[column] & (cleared_warp == self.warp) & (cleared_rows[column] == place[LOW:])
-            old = known[column] & ~late
-            needs = _turned(held, begin)[column] & uop.part & ~uop.fresh & uop.collects
-            m.d.comb += packed[column].eq(needs & (compressed.any() | old & ~Cat(new).any()))
-        register, chosen = Signal(REGISTER_WIDTH), soonest(m, packed, begin, "first").one_hot
         # Whether the uop issues is known last: what goes does not wait for that.
-        needed = Signal()
         m.d.comb += [
+            writes.eq(Cat(number < uop.count for number in range(MAX_DESTINATIONS))),
+            packed.eq(Mux(needs, pick(at, known) & writes & ~self.missing, 0)),
+            chosen.eq(lowest(packed)),
+            register.eq(pick(chosen, [uop.destination + number for number in range(MAX_DESTINATIONS)])),
             needed.eq(packed.any()),
             self.inserts.eq(needed & self.issues),
-            register.eq(pick(chosen, places)),
+            self.writes.eq(Mux(needed, chosen, writes)),
             goes.eq(uop),
         ]
         # Without renaming no register is nowhere.
-        begins = _turned(fresh, begin) if self._renames else Const(0, MAX_DESTINATIONS)
+        begins = writes & self.missing if self._renames else Const(0, MAX_DESTINATIONS)
+        ends = _turned(Mux(needed, chosen, begins), uop.destination[:LOW])
         m.d.sync += [
-            cleared.eq(Mux(self.issues, Mux(needed, chosen, begins), 0)),
+            cleared.eq(Mux(self.issues, ends, 0)),
             cleared_warp.eq(self.warp),
-            *(row.eq(place[LOW:]) for row, place in zip(cleared_rows, places, strict=True)),
+            *(
+                row.eq(place)
+                for row, place in zip(cleared_rows, _rows(m, uop.destination, "uop"), strict=True)
+            ),
         ]
         with m.If(needed):
             m.d.comb += [
@@ -189,16 +194,35 @@ class DecompressMoves(wiring.Component):
 
     def _looked(self, m: Module, rows: list[tuple[Signal, Signal]]) -> list[Value]:
         """What the table knows of each warp's first uop. `rows`: of `_table`."""
-        staged = self._config.sub_core.front_end.issue_stages > 0
         found: list[Value] = []
         for warp, ((row, coming), first) in enumerate(zip(rows, self.first, strict=True)):
-            bits = _look(m, coming if staged else row, first, str(warp))
-            if staged:
-                held = Signal(MAX_DESTINATIONS, name=f"looked_{warp}", reset_less=True)
-                m.d.sync += held.eq(bits)
-                bits = held
-            found.append(bits)
+            looked = Signal(MAX_DESTINATIONS, name=f"looked_{warp}", reset_less=True)
+            domain = m.d.sync if self._staged else m.d.comb
+            domain += looked.eq(_look(m, coming if self._staged else row, first, str(warp)))
+            found.append(looked)
         return found
+
+    def _known(
+        self, m: Module, warp: int, first: Value, looked: Value, cleared: Value, cleared_rows: list[Signal]
+    ) -> Signal:
+        """Mask of the registers from `first` on that are compressed in this cycle. `looked`: what the table
+        says of them, in their columns; `cleared`: columns of this warp that are still to be cleared there."""
+        found, known = (Signal(MAX_DESTINATIONS, name=f"{name}_{warp}") for name in ("found", "known"))
+        for column, row in enumerate(_rows(m, first, str(warp))):
+            new = [
+                stored.valid
+                & (stored.warp == warp)
+                & (stored.register[:LOW] == column)
+                & (stored.register[LOW:] == row)
+                for stored in self.stored
+            ]
+            compressed = [hit & stored.compressed for hit, stored in zip(new, self.stored, strict=True)]
+            old = looked[column] & ~(cleared[column] & (cleared_rows[column] == row))
+            m.d.comb += found[column].eq(Cat(compressed).any() | old & ~Cat(new).any())
+        m.d.comb += known.eq(
+            Array(found.rotate_right(start) for start in range(MAX_DESTINATIONS))[first[:LOW]]
+        )
+        return known
 
     def _table(
         self, m: Module, cleared: Value, cleared_warp: Value, cleared_rows: list[Signal]
@@ -279,21 +303,14 @@ def _turned(mask: Value, begin: Value) -> Value:
     return Array(mask.rotate_left(start) for start in range(MAX_DESTINATIONS))[begin]
 
 
-def _places(m: Module, first: Value, name: str) -> list[Signal]:
-    """Numbers of the registers from `first` on, as many as a uop may write, by their lower bits; register 0
-    follows the last one.
+def _rows(m: Module, first: Value, name: str) -> list[Value]:
+    """Upper bits of the numbers of the registers from `first` on, as many as a uop may write, by their lower
+    bits; register 0 follows the last one.
 
     So each stands in a column of its own, in the row of `first` or in the next one, and nothing is added to
     lower bits.
     """
     low, row = first[:LOW], first[LOW:]
     following = Signal(len(row), name=f"row_after_{name}")
-    places = [Signal(len(first), name=f"place_{name}_{column}") for column in range(MAX_DESTINATIONS)]
-    m.d.comb += [
-        following.eq(row + 1),
-        *(
-            place.eq(Cat(Const(column, LOW), Mux(low > column, following, row)))
-            for column, place in enumerate(places)
-        ),
-    ]
-    return places
+    m.d.comb += following.eq(row + 1)
+    return [Mux(low > column, following, row) for column in range(MAX_DESTINATIONS)]

@@ -34,6 +34,7 @@ class Harness(Elaboratable):
         self.warp, self.register = Signal(), Signal(8)
         board = self.unit
         self.free = [self.warp, self.register, board.entry, board.issue.valid, board.issue.payload.as_value()]
+        self.free.append(board.writes)
         for hazards in board.hazards:
             self.free += [
                 hazards.registers.as_value(),
@@ -55,12 +56,6 @@ class Harness(Elaboratable):
         uop = board.issue.payload.uop
         mine = Signal()
         m.d.comb += mine.eq(board.issue.valid & (board.issue.payload.warp == self.warp))
-        m.d.comb += [Assume(uop.count <= 4), Assume(uop.destination + uop.count < Small.registers)]
-        # Only first uops issue here, whose registers stand in `hazards`.
-        first = Array(hazards.registers.as_value() for hazards in board.hazards)[board.issue.payload.warp]
-        for number in range(4):
-            named = first.word_select(6 + number, 8) == uop.destination + number
-            m.d.comb += Assume(~board.issue.valid | (number >= uop.count) | named)
         for hazards in board.hazards:
             for place in range(10):
                 number = hazards.registers[place]
@@ -69,7 +64,12 @@ class Harness(Elaboratable):
 
         # Writes: pending from issue until written. Nothing is written that is not pending.
         pending = Signal()
-        sets = mine & (uop.destination <= self.register) & (self.register < uop.destination + uop.count)
+        # What issues writes any of the destinations of its warp's first uop, which stand in `hazards`.
+        issuing = Array(hazards.registers.as_value() for hazards in board.hazards)[board.issue.payload.warp]
+        sets = (
+            mine
+            & Cat(board.writes[n] & (issuing.word_select(6 + n, 8) == self.register) for n in range(4)).any()
+        )
         written = Cat(
             port.valid & (port.warp == self.warp) & (port.register == self.register) for port in board.written
         )

@@ -70,8 +70,8 @@ def lockstep(
             collects=rng.random() < 0.9,
         )
 
-    def compare(ctx: Any, goes: TraceUop, cycle: int) -> None:
-        """Compare what issues with what golden lets issue."""
+    def compare(ctx: Any, goes: TraceUop, first: int, cycle: int) -> None:
+        """Compare what issues with what golden lets issue; `first`: first register that the uop writes."""
         names = ("seq", "pc", "unit", "destination", "count", "collects", "part", "write_back")
         found = {name: ctx.get(getattr(rtl.goes, name)) for name in (*names, "source_valid", "mask")}
         assert found == {
@@ -80,10 +80,14 @@ def lockstep(
             "mask": goes.lane_mask,
         }, f"cycle {cycle}"
         assert ctx.get(rtl.goes.sources[0]) == goes.sources[0]
+        writes = ctx.get(rtl.writes)
+        assert [place for place in range(MAX_DESTINATIONS) if writes >> place & 1] == [
+            register - first for register in range(goes.destination, goes.destination + goes.count)
+        ], f"cycle {cycle}"
 
     async def bench(ctx: Any) -> None:
         nonlocal last
-        uop = draw(0, None)
+        uop, before = draw(0, None), -1
         if staged:  # it has been looked up before it issues
             for first in rtl.first:
                 ctx.set(first, uop.destination)
@@ -106,11 +110,14 @@ def lockstep(
             if not staged and cycle:
                 uop = draw(cycle, last)
             warp, destination, count = uop.warp, uop.destination, uop.count
-            coming = draw(cycle + 1, (warp, destination)) if staged else uop
-            issues = rng.random() < 0.8
+            # With a stage no warp issues twice in a row; what does not issue stays where it is.
+            issues = rng.random() < 0.8 and not (staged and warp == before)
+            coming = draw(cycle + 1, (warp, destination)) if staged and issues else uop
+            before = warp if issues else -1
             record = {**uop_record(uop), "part": int(uop.part), "fresh": uop.fresh}
             for owner, first in enumerate(rtl.first):
-                ctx.set(first, coming.destination if owner == coming.warp else rng.getrandbits(8))
+                shown = [each.destination for each in (uop, coming) if owner == each.warp]
+                ctx.set(first, shown[0] if shown else rng.getrandbits(8))
             ctx.set(rtl.warp, warp)
             ctx.set(rtl.uop, record)
             ctx.set(rtl.issues, issues)
@@ -122,7 +129,7 @@ def lockstep(
             assert ctx.get(rtl.inserts) == (move is not None), f"cycle {cycle}"
             goes = uop if move is None else move
             if issues:
-                compare(ctx, goes, cycle)
+                compare(ctx, goes, destination, cycle)
             last = None
             if move is not None:
                 last = warp, move.destination
