@@ -47,7 +47,7 @@ from warpbank.hdl.registry import build_collectors, build_registers, build_sched
 from warpbank.hdl.round_robin import encode
 from warpbank.hdl.storage.decompress_moves import DecompressMoves
 from warpbank.hdl.sub_core_ports import SubCorePorts
-from warpbank.hdl.typed import Interface
+from warpbank.hdl.typed import Interface, Record
 
 
 class SubCore(wiring.Component):
@@ -87,13 +87,14 @@ class SubCore(wiring.Component):
         if not isinstance(config, SmConfig) or not isinstance(scheme, Scheme):
             raise TypeError(f"SubCore needs an SmConfig and a Scheme, not {config!r} and {scheme!r}.")
         self.config = config = scheme.machine(config)
-        self.buffers = InstructionBuffers(config, probe)
         self.status = Status(config, probe)
         self.in_flight = InFlight(config)
         self.scheduler = build_scheduler(config, scheme, probe)
         self._strands = scheme.units.hierarchy.compiled
         self.registers = build_registers(config, scheme, probe)
         self.collectors = build_collectors(config, scheme, self.registers, probe)
+        self._heads: list[Record] = next(iter(optional(self.collectors, "heads")), [])
+        self.buffers = InstructionBuffers(config, probe, shown=len(self._heads) > 0)
         collection = self.registers.collection
         self.scoreboard = Scoreboard(
             config,
@@ -353,6 +354,11 @@ class SubCore(wiring.Component):
             collectors.idle.eq(~status.issues),
             *(collectors.sthld.eq(sthld) for sthld in optional(self, "sthld")),
         ]
+        for warp, (seen, first) in enumerate(zip(self._heads, buffers.heads, strict=True)):
+            m.d.comb += seen.eq(first)
+            if moves.stored:
+                with m.If(moves.inserts & (self._turn == warp)):
+                    m.d.comb += seen.eq(moves.goes)
         for issue in (collectors.issue, self.scoreboard.issue, registers.issue, self.scalar.issue):
             m.d.comb += [issue.valid.eq(status.issue.valid), issue.payload.eq(status.issue.payload)]
         for entry in (self.scoreboard.entry, registers.entry, self.scalar.entry):

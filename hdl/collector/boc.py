@@ -80,6 +80,8 @@ class Boc(BocEvents, wiring.Component):
     Members
     -------
     issue : In(issue_stream). Issue interface: the uop to take, offered only if `may_issue` has its warp.
+    heads : In(uop_layout) per warp. The uop that issues, if it is of this warp: its forwarding logic does not
+        wait for which warp that is.
     may_issue : Out(warps). Warps whose next uop would be taken in this cycle; from registers.
     may_slide : Out(warps). Warps that may issue a uop that needs no collector: those none of whose uops
         waits; from registers.
@@ -119,6 +121,7 @@ class Boc(BocEvents, wiring.Component):
     """
 
     issue: AlwaysInterface
+    heads: list[Record]
     may_issue: Signal
     may_slide: Signal
     slide: Signal
@@ -169,6 +172,7 @@ class Boc(BocEvents, wiring.Component):
         self._entries = core.collector.window_entries
         members = {
             "issue": In(issue_stream(config)),
+            "heads": In(uop_layout(config)).array(core.warps),
             "may_issue": Out(core.warps),
             "may_slide": Out(core.warps),
             "slide": In(1),
@@ -331,14 +335,16 @@ class Boc(BocEvents, wiring.Component):
             {"tag": len(tag), "full": 1, **{name: layout[name].shape for name in self._inserted_fields}}
         )
         waiting = m.submodules.waiting = Memory(shape=kept, depth=len(warps), init=[])
-        self._own = own = record(kept, name="issued")
-        m.d.comb += [getattr(own, name).eq(getattr(issue.uop, name)) for name in self._inserted_fields]
-        m.d.comb += [own.tag.eq(tag), own.full.eq(issue.uop.mask.all())]
-        write_at(m, waiting, issue.warp, own, self.issue.valid)
+        self._own = [record(kept, name=f"own_{warp}") for warp in warps]
+        for own, uop, own_tag in zip(self._own, self.heads, self._tag, strict=True):
+            m.d.comb += [getattr(own, name).eq(getattr(uop, name)) for name in self._inserted_fields]
+            m.d.comb += [own.tag.eq(own_tag), own.full.eq(uop.mask.all())]
+        issued = pick(at, [own.as_value() for own in self._own])
+        write_at(m, waiting, issue.warp, issued, self.issue.valid)
         self._row = [read_at(m, waiting, warp) for warp in warps]
         self._uop = [record(kept, name=f"uop_{warp}") for warp in warps]
         m.d.comb += [
-            uop.eq(Mux(self._waits[warp], self._row[warp].as_value(), own.as_value()))
+            uop.eq(Mux(self._waits[warp], self._row[warp].as_value(), self._own[warp].as_value()))
             for warp, uop in enumerate(self._uop)
         ]
 
@@ -398,10 +404,13 @@ class Boc(BocEvents, wiring.Component):
                 unit.still.eq(uop.seq[MOVE.bit_length() - 1]),
                 *(
                     port.eq(source)
-                    for ports, uop in ((unit.sources, self._own), (unit.waiting_sources, self._row[warp]))
+                    for ports, uop in (
+                        (unit.sources, self._own[warp]),
+                        (unit.waiting_sources, self._row[warp]),
+                    )
                     for port, source in zip(ports, uop.sources, strict=True)
                 ),
-                unit.destination.eq(self._own.destination),
+                unit.destination.eq(self._own[warp].destination),
                 unit.waiting_destination.eq(self._row[warp].destination),
                 unit.waits.eq(self._waits[warp]),
                 self._done[warp].eq(self._chosen[warp] & unit.fits),

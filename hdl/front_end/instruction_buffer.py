@@ -120,6 +120,7 @@ class InstructionBuffers(wiring.Component):
     Parameters
     ----------
     config : the machine: entries, branch hold, warps.
+    shown : collectors look at every warp's first uop.
     probe : generate `events` (fill, and prefetch where the machine takes extra bits).
 
     Members
@@ -133,6 +134,7 @@ class InstructionBuffers(wiring.Component):
     pop : In(1). The first uop of `warp` issues in this cycle.
     warp : In(bits(warps)). Warp that the scheduler picked.
     uop : Out(uop_layout). The first uop of `warp`; combinational.
+    heads : Out(uop_layout) per warp, if they are `shown`. Its first uop.
     entry : Out(Entry), if the machine takes extra bits. Warps that enter an interval.
     events : Out(Events), if `probe`. Uops that are filled, and extra bits that are served.
 
@@ -148,10 +150,11 @@ class InstructionBuffers(wiring.Component):
     pop: Signal
     warp: Signal
     uop: Record
+    heads: list[Record]
     entry: EntryInterface
     events: EventsInterface
 
-    def __init__(self, config: SmConfig, probe: bool = False) -> None:
+    def __init__(self, config: SmConfig, probe: bool = False, shown: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(
                 f"InstructionBuffers needs the machine's configuration, an SmConfig, not {config!r}."
@@ -168,6 +171,7 @@ class InstructionBuffers(wiring.Component):
             "pop": In(1),
             "warp": In(core.warp_width),
             "uop": Out(uop_layout(config)),
+            "heads": Out(uop_layout(config)).array(core.warps if shown else 0),
             **({"entry": Out(Entry(config))} if config.takes_bits else {}),
         }
         if probe:
@@ -199,6 +203,7 @@ class InstructionBuffers(wiring.Component):
         firsts = [Cat(heads[warp], Const(warp, core.warp_width)) for warp in range(warps)]
         rows = Array(Value.cast(read_at(m, entries, first)) for first in firsts)
         m.d.comb += Value.cast(self.uop).eq(rows[self.warp])
+        m.d.comb += [Value.cast(head).eq(row) for head, row in zip(self.heads, rows, strict=False)]
         filled = decode(m, fill.warp, fill.valid, warps, "filled")
         popped = decode(m, self.warp, self.pop, warps, "popped")
         with m.If(fill.valid):

@@ -20,6 +20,7 @@ from tests.formal.prove import assume_no_reset
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import CollectorConfig, SmConfig
 from warpbank.arch.uop import Unit
+from warpbank.hdl.interfaces import optional
 from warpbank.hdl.layouts import UNITS
 
 #: Registers of a warp and execution units that take part. The others would differ in their number only.
@@ -185,6 +186,7 @@ class Environment(Elaboratable):
             uop.write_back.eq(hint),
             uop.near.eq(Cat(self.near[: self.slots], Const(0, 6 - self.slots), self.near[self.slots])),
             uop.collects.eq(1),
+            *(head.eq(uop) for heads in optional(unit, "heads") for head in heads),
         ]
         m.d.comb += [
             Assume(self.issuer < self.warps),

@@ -351,6 +351,7 @@ class Bench:
             self.state[warp][register] = merge(self.state[warp][register], value, uop.lane_mask)
         self.scoreboard.issue(uop)
         model.allocate(uop)
+        ctx.set(rtl.heads[warp], uop_record(uop))  # the others' are those that they issued last
         ctx.set(rtl.issue.payload, {"warp": warp, "uop": uop_record(uop)})
         assert ctx.get(rtl.entry) == warp * self.window + uop.seq % self.window
 
