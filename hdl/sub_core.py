@@ -21,7 +21,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Array, Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
 
 from warpbank.arch.parameters import SmConfig
@@ -335,13 +335,9 @@ class SubCore(wiring.Component):
             status.pick.eq(scheduler.pick),
             buffers.warp.eq(self._turn),
             buffers.pop.eq(status.issues & ~moves.inserts),
-            *(
-                first.eq(hazards.destination)
-                for first, hazards in zip(moves.first, buffers.hazards, strict=False)
-            ),
+            *(moves.partial.eq(buffers.partial) for _ in moves.stored[:1]),
             moves.warp.eq(self._turn),
             moves.uop.eq(buffers.uop),
-            moves.missing.eq(Array(registers.missing)[self._turn]),
             moves.issues.eq(status.issues),
             status.uop.eq(moves.goes),
             self.scoreboard.writes.eq(moves.writes),
@@ -354,6 +350,12 @@ class SubCore(wiring.Component):
             collectors.idle.eq(~status.issues),
             *(collectors.sthld.eq(sthld) for sthld in optional(self, "sthld")),
         ]
+        for warp, first in enumerate(moves.first):
+            hazards = buffers.hazards[warp]
+            m.d.comb += [
+                getattr(first, name).eq(getattr(hazards, name)) for name in hazards.signature.members
+            ]
+            m.d.comb += moves.missing[warp].eq(registers.missing[warp])
         for warp, (seen, first) in enumerate(zip(self._heads, buffers.heads, strict=True)):
             m.d.comb += seen.eq(first)
             if moves.stored:

@@ -130,6 +130,8 @@ class InstructionBuffers(wiring.Component):
     first : Out(warps). Warps whose buffer has a first uop.
     collects : Out(warps). Warps whose first uop goes through a collector; meaningful where `first`.
     prefetches : Out(warps). Warps whose first uop is a PREFETCH; meaningful where `first`.
+    partial : Out(warps). Warps whose first uop writes some lanes of registers whose others are still needed;
+        meaningful where `first`.
     hazards : Out(Hazards) per warp. Registers and predicates of the first uop; meaningful where `first`.
     pop : In(1). The first uop of `warp` issues in this cycle.
     warp : In(bits(warps)). Warp that the scheduler picked.
@@ -146,6 +148,7 @@ class InstructionBuffers(wiring.Component):
     first: Signal
     collects: Signal
     prefetches: Signal
+    partial: Signal
     hazards: list[HazardsInterface]
     pop: Signal
     warp: Signal
@@ -167,6 +170,7 @@ class InstructionBuffers(wiring.Component):
             "first": Out(core.warps),
             "collects": Out(core.warps),
             "prefetches": Out(core.warps),
+            "partial": Out(core.warps),
             "hazards": Out(Hazards()).array(core.warps),
             "pop": In(1),
             "warp": In(core.warp_width),
@@ -320,6 +324,7 @@ class InstructionBuffers(wiring.Component):
             )
         )
         columns.append(("collects_of", uop.collects, list(self.collects)))
+        columns.append(("partial_of", uop.part & ~uop.fresh, list(self.partial)))
         columns.append(("prefetches_of", uop.control == Control.PREFETCH, list(self.prefetches)))
         if self._config.takes_bits:
             self._enters = Signal(len(self.first), name="enters")

@@ -11,7 +11,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig
-from warpbank.arch.uop import MAX_DESTINATIONS, MOVE, TO_BANKS, TO_COLLECTOR, Unit
+from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, MOVE, TO_BANKS, TO_COLLECTOR, Unit
+from warpbank.hdl.front_end.instruction_buffer import Hazards, HazardsInterface
 from warpbank.hdl.layouts import REGISTER_WIDTH, uop_layout
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import decode, lowest, pick
@@ -69,11 +70,13 @@ class DecompressMoves(wiring.Component):
     Members
     -------
     stored : In(Stored) per bank.
-    first : In(8) per warp. First register that the warp's first uop writes. With an issue stage it has stood
-        there since the cycle before, at least, when the warp issues.
+    first : In(Hazards) per warp. Registers that the warp's first uop writes, none if it needs no collector.
+        With an issue stage they have stood there since the cycle before, at least, when the warp issues.
+    partial : In(warps). Warps whose first uop writes some lanes of registers whose others are still needed.
+    missing : In(4) per warp. Destinations of the first uop that are nowhere, so that nothing of them can be
+        lost.
     warp : In. The warp that issues.
-    uop : In(uop_layout). Its first uop, without hazards; writes from `first` of that warp on.
-    missing : In(4). Its destinations that are nowhere, so that nothing of them can be lost.
+    uop : In(uop_layout). Its first uop, without hazards.
     issues : In(1). It issues in this cycle.
     goes : Out(uop_layout). What issues, if it `issues`: the uop, or a move of the first of its destinations
         that needs one.
@@ -90,10 +93,11 @@ class DecompressMoves(wiring.Component):
     """
 
     stored: list[StoredInterface]
-    first: list[Signal]
+    first: list[HazardsInterface]
+    partial: Signal
+    missing: list[Signal]
     warp: Signal
     uop: Record
-    missing: Signal
     issues: Signal
     goes: Record
     writes: Signal
@@ -110,10 +114,11 @@ class DecompressMoves(wiring.Component):
         core = config.sub_core
         members = {
             "stored": In(Stored(config)).array(banks),
-            "first": In(REGISTER_WIDTH).array(core.warps if banks else 0),
+            "first": In(Hazards()).array(core.warps if banks else 0),
+            "partial": In(core.warps if banks else 0),
+            "missing": In(MAX_DESTINATIONS).array(core.warps if banks else 0),
             "warp": In(core.warp_width),
             "uop": In(uop_layout(config)),
-            "missing": In(MAX_DESTINATIONS),
             "issues": In(1),
             "goes": Out(uop_layout(config)),
             "writes": Out(MAX_DESTINATIONS),
@@ -141,31 +146,41 @@ class DecompressMoves(wiring.Component):
         # Modules of their own: a simulator settles the last steps without those before them.
         table, look, bypass = Module(), Module(), Module()
         m.submodules.table, m.submodules.look, m.submodules.bypass = table, look, bypass
-        rows, known = self._table(table, cleared, cleared_warp, cleared_rows), []
-        for warp, (first, looked) in enumerate(zip(self.first, self._looked(look, rows), strict=True)):
-            # With an issue stage no warp issues in a cycle after its own.
-            late = Mux(cleared_warp == warp, cleared, 0) if not self._staged else Const(0, MAX_DESTINATIONS)
-            known.append(self._known(bypass, warp, first, looked, late, cleared_rows))
-        writes, packed, chosen = (
-            Signal(MAX_DESTINATIONS, name=name) for name in ("uop_writes", "packed", "chosen")
+        rows = self._table(table, cleared, cleared_warp, cleared_rows)
+        every = range(MAX_DESTINATIONS)
+        packed, chosen = (
+            [Signal(MAX_DESTINATIONS, name=f"{name}_{warp}") for warp in range(len(rows))]
+            for name in ("packed", "chosen")
         )
-        register, needed = Signal(REGISTER_WIDTH), Signal()
-        needs = uop.part & ~uop.fresh & uop.collects
-        at = decode(m, self.warp, Const(1), len(rows), "at")
+        for warp, (first, missing) in enumerate(zip(self.first, self.missing, strict=True)):
+            # With an issue stage no warp issues in the cycle after its own.
+            late = Const(0, MAX_DESTINATIONS) if self._staged else Mux(cleared_warp == warp, cleared, 0)
+            looked = self._looked(look, warp, rows[warp], first.destination, late, cleared_rows)
+            known = self._known(bypass, warp, first, looked)
+            writes = Cat(number < first.count for number in every)
+            m.d.comb += [
+                packed[warp].eq(Mux(self.partial[warp], known & writes & ~missing, 0)),
+                chosen[warp].eq(lowest(packed[warp])),
+            ]
+        register, needed, at = (
+            Signal(REGISTER_WIDTH),
+            Signal(),
+            decode(m, self.warp, Const(1), len(rows), "at"),
+        )
+        writes, move = (Signal(MAX_DESTINATIONS, name=name) for name in ("writes_of_uop", "move"))
         # Whether the uop issues is known last: what goes does not wait for that.
         m.d.comb += [
-            writes.eq(Cat(number < uop.count for number in range(MAX_DESTINATIONS))),
-            packed.eq(Mux(needs, pick(at, known) & writes & ~self.missing, 0)),
-            chosen.eq(lowest(packed)),
-            register.eq(pick(chosen, [uop.destination + number for number in range(MAX_DESTINATIONS)])),
-            needed.eq(packed.any()),
+            writes.eq(Cat(number < uop.count for number in every)),
+            move.eq(pick(at, chosen)),
+            register.eq(pick(move, [uop.destination + number for number in every])),
+            needed.eq((at & Cat(mask.any() for mask in packed)).any()),
             self.inserts.eq(needed & self.issues),
-            self.writes.eq(Mux(needed, chosen, writes)),
+            self.writes.eq(Mux(needed, move, writes)),
             goes.eq(uop),
         ]
         # Without renaming no register is nowhere.
-        begins = writes & self.missing if self._renames else Const(0, MAX_DESTINATIONS)
-        ends = _turned(Mux(needed, chosen, begins), uop.destination[:LOW])
+        begins = writes & Array(self.missing)[self.warp] if self._renames else Const(0, MAX_DESTINATIONS)
+        ends = _turned(Mux(needed, move, begins), uop.destination[:LOW])
         m.d.sync += [
             cleared.eq(Mux(self.issues, ends, 0)),
             cleared_warp.eq(self.warp),
@@ -192,36 +207,40 @@ class DecompressMoves(wiring.Component):
             emit(m, self.events.move[0], self.inserts, warp=self.warp, seq=goes.seq, register=register)
         return m
 
-    def _looked(self, m: Module, rows: list[tuple[Signal, Signal]]) -> list[Value]:
-        """What the table knows of each warp's first uop. `rows`: of `_table`."""
-        found: list[Value] = []
-        for warp, ((row, coming), first) in enumerate(zip(rows, self.first, strict=True)):
-            looked = Signal(MAX_DESTINATIONS, name=f"looked_{warp}", reset_less=True)
-            domain = m.d.sync if self._staged else m.d.comb
-            domain += looked.eq(_look(m, coming if self._staged else row, first, str(warp)))
-            found.append(looked)
-        return found
-
-    def _known(
-        self, m: Module, warp: int, first: Value, looked: Value, cleared: Value, cleared_rows: list[Signal]
+    def _looked(
+        self,
+        m: Module,
+        warp: int,
+        rows: tuple[Signal, Signal],
+        first: Value,
+        late: Value,
+        cleared_rows: list[Signal],
     ) -> Signal:
-        """Mask of the registers from `first` on that are compressed in this cycle. `looked`: what the table
-        says of them, in their columns; `cleared`: columns of this warp that are still to be cleared there."""
-        found, known = (Signal(MAX_DESTINATIONS, name=f"{name}_{warp}") for name in ("found", "known"))
-        for column, row in enumerate(_rows(m, first, str(warp))):
+        """What the table knows of a warp's registers from `first` on. `rows`: its mask in this cycle and in
+        the next one; `late`: columns that are still to be cleared."""
+        row, coming = rows
+        found, looked = (Signal(MAX_DESTINATIONS, name=f"{name}_{warp}") for name in ("found", "looked"))
+        m.d.comb += found.eq(_look(m, coming if self._staged else row, first, str(warp)))
+        places = _rows(m, first, str(warp))
+        cleared = Cat(
+            late[column] & (held == place)
+            for column, (held, place) in enumerate(zip(cleared_rows, places, strict=True))
+        )
+        domain = m.d.sync if self._staged else m.d.comb
+        domain += looked.eq(_turned(found & ~cleared, first[:LOW], back=True))
+        return looked
+
+    def _known(self, m: Module, warp: int, first: HazardsInterface, looked: Value) -> Signal:
+        """Mask of a warp's registers from `first` on that are compressed in this cycle: `looked` is what the
+        table says; what is stored counts more."""
+        known = Signal(MAX_DESTINATIONS, name=f"known_{warp}")
+        for number in range(MAX_DESTINATIONS):
+            place = first.registers[MAX_SOURCES + number]
             new = [
-                stored.valid
-                & (stored.warp == warp)
-                & (stored.register[:LOW] == column)
-                & (stored.register[LOW:] == row)
-                for stored in self.stored
+                stored.valid & (stored.warp == warp) & (stored.register == place) for stored in self.stored
             ]
             compressed = [hit & stored.compressed for hit, stored in zip(new, self.stored, strict=True)]
-            old = looked[column] & ~(cleared[column] & (cleared_rows[column] == row))
-            m.d.comb += found[column].eq(Cat(compressed).any() | old & ~Cat(new).any())
-        m.d.comb += known.eq(
-            Array(found.rotate_right(start) for start in range(MAX_DESTINATIONS))[first[:LOW]]
-        )
+            m.d.comb += known[number].eq(Cat(compressed).any() | looked[number] & ~Cat(new).any())
         return known
 
     def _table(
@@ -298,9 +317,11 @@ def _look(m: Module, row: Value, first: Value, name: str) -> Value:
     return Cat(found)
 
 
-def _turned(mask: Value, begin: Value) -> Value:
-    """Mask of a uop's destinations, the first one lowest, by the lower bits of their numbers (`_places`)."""
-    return Array(mask.rotate_left(start) for start in range(MAX_DESTINATIONS))[begin]
+def _turned(mask: Value, begin: Value, back: bool = False) -> Value:
+    """Mask of a uop's destinations, the first one lowest, by the lower bits of their numbers (`_rows`), or
+    `back`."""
+    turn = mask.rotate_right if back else mask.rotate_left
+    return Array(turn(start) for start in range(MAX_DESTINATIONS))[begin]
 
 
 def _rows(m: Module, first: Value, name: str) -> list[Value]:

@@ -13,7 +13,7 @@ from hypothesis.strategies import booleans
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate, uop_record
 from tests.thinned import examples
 from warpbank.arch.config import with_overrides
-from warpbank.arch.uop import MAX_DESTINATIONS
+from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES
 from warpbank.golden.storage.decompress_moves import DecompressMoves as Golden
 from warpbank.golden.stream import TraceUop
 from warpbank.hdl.storage.decompress_moves import LOW, DecompressMoves
@@ -70,6 +70,15 @@ def lockstep(
             collects=rng.random() < 0.9,
         )
 
+    def show(ctx: Any, owner: int, uop: TraceUop) -> None:
+        """Let a uop be a warp's first one."""
+        registers = [place & 255 for place in range(uop.destination, uop.destination + MAX_DESTINATIONS)]
+        fields = {"registers": [0] * MAX_SOURCES + registers, "predicates": 0, "destination": uop.destination}
+        for name, value in {**fields, "count": uop.count if uop.collects else 0}.items():
+            ctx.set(getattr(rtl.first[owner], name), value)
+        partial = ctx.get(rtl.partial) & ~(1 << owner) | (uop.part and not uop.fresh) << owner
+        ctx.set(rtl.partial, partial)
+
     def compare(ctx: Any, goes: TraceUop, first: int, cycle: int) -> None:
         """Compare what issues with what golden lets issue; `first`: first register that the uop writes."""
         names = ("seq", "pc", "unit", "destination", "count", "collects", "part", "write_back")
@@ -89,8 +98,8 @@ def lockstep(
         nonlocal last
         uop, before = draw(0, None), -1
         if staged:  # it has been looked up before it issues
-            for first in rtl.first:
-                ctx.set(first, uop.destination)
+            for owner in range(core.warps):
+                show(ctx, owner, uop)
             await ctx.tick()
         for cycle in range(cycles):
             places = places_of(rng, core.warps, bases, len(rtl.stored), renames)
@@ -115,16 +124,18 @@ def lockstep(
             coming = draw(cycle + 1, (warp, destination)) if staged and issues else uop
             before = warp if issues else -1
             record = {**uop_record(uop), "part": int(uop.part), "fresh": uop.fresh}
-            for owner, first in enumerate(rtl.first):
-                shown = [each.destination for each in (uop, coming) if owner == each.warp]
-                ctx.set(first, shown[0] if shown else rng.getrandbits(8))
+            for owner in range(core.warps):
+                shown = next((each for each in (uop, coming) if owner == each.warp), None)
+                show(ctx, owner, shown or draw(cycle, None))
             ctx.set(rtl.warp, warp)
             ctx.set(rtl.uop, record)
             ctx.set(rtl.issues, issues)
             missing = rng.getrandbits(count) if renames and rng.random() < 0.5 else 0
             # Beyond the uop's destinations the mapping may say anything.
             beyond = rng.getrandbits(MAX_DESTINATIONS) << count & (1 << MAX_DESTINATIONS) - 1
-            ctx.set(rtl.missing, missing | beyond if renames else 0)
+            for owner, port in enumerate(rtl.missing):
+                others = rng.getrandbits(MAX_DESTINATIONS)
+                ctx.set(port, (missing | beyond if owner == warp else others) if renames else 0)
             move = model.before(uop, missing) if issues else None
             assert ctx.get(rtl.inserts) == (move is not None), f"cycle {cycle}"
             goes = uop if move is None else move
@@ -203,8 +214,8 @@ class KeepsReleased(DecompressMoves):
 class LooksBack(DecompressMoves):
     """With an issue stage, what the table knows as a warp is picked counts in its turn."""
 
-    def _looked(self, m: Any, rows: Any) -> Any:
-        return super()._looked(m, [(row, row) for row, _ in rows])
+    def _looked(self, m: Any, warp: int, rows: Any, *more: Any) -> Any:
+        return super()._looked(m, warp, (rows[0], rows[0]), *more)
 
 
 def test_a_stale_look_is_caught() -> None:
