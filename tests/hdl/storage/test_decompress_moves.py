@@ -71,11 +71,11 @@ def lockstep(
         )
 
     def show(ctx: Any, owner: int, uop: TraceUop) -> None:
-        """Let a uop be a warp's first one."""
+        """Let a uop be a warp's first one; the others' are still those that they issued last."""
         registers = [place & 255 for place in range(uop.destination, uop.destination + MAX_DESTINATIONS)]
-        fields = {"registers": [0] * MAX_SOURCES + registers, "predicates": 0, "destination": uop.destination}
-        for name, value in {**fields, "count": uop.count if uop.collects else 0}.items():
-            ctx.set(getattr(rtl.first[owner], name), value)
+        ctx.set(rtl.first[owner].registers, [0] * MAX_SOURCES + registers)
+        ctx.set(rtl.first[owner].destination, uop.destination)
+        ctx.set(rtl.first[owner].count, uop.count if uop.collects else 0)
         partial = ctx.get(rtl.partial) & ~(1 << owner) | (uop.part and not uop.fresh) << owner
         ctx.set(rtl.partial, partial)
 
@@ -124,18 +124,16 @@ def lockstep(
             coming = draw(cycle + 1, (warp, destination)) if staged and issues else uop
             before = warp if issues else -1
             record = {**uop_record(uop), "part": int(uop.part), "fresh": uop.fresh}
-            for owner in range(core.warps):
-                shown = next((each for each in (uop, coming) if owner == each.warp), None)
-                show(ctx, owner, shown or draw(cycle, None))
+            if coming.warp != warp:
+                show(ctx, coming.warp, coming)
+            show(ctx, warp, uop)
             ctx.set(rtl.warp, warp)
             ctx.set(rtl.uop, record)
             ctx.set(rtl.issues, issues)
             missing = rng.getrandbits(count) if renames and rng.random() < 0.5 else 0
             # Beyond the uop's destinations the mapping may say anything.
             beyond = rng.getrandbits(MAX_DESTINATIONS) << count & (1 << MAX_DESTINATIONS) - 1
-            for owner, port in enumerate(rtl.missing):
-                others = rng.getrandbits(MAX_DESTINATIONS)
-                ctx.set(port, (missing | beyond if owner == warp else others) if renames else 0)
+            ctx.set(rtl.missing[warp], missing | beyond if renames else 0)
             move = model.before(uop, missing) if issues else None
             assert ctx.get(rtl.inserts) == (move is not None), f"cycle {cycle}"
             goes = uop if move is None else move
