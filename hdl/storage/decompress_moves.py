@@ -132,8 +132,7 @@ class DecompressMoves(wiring.Component):
         m = Module()
         uop, goes = self.uop, self.goes
         if not self.stored:
-            every = Cat(number < uop.count for number in range(MAX_DESTINATIONS))
-            m.d.comb += [goes.eq(uop), self.writes.eq(every)]
+            m.d.comb += [goes.eq(uop), self.writes.eq(_first(uop.count))]
             return m
         # What is no longer compressed is entered in the table one cycle late, so that its choice and the
         # table's decoders need not fit into one; until then it stands here: a bit and a row for each column.
@@ -147,7 +146,6 @@ class DecompressMoves(wiring.Component):
         table, look, bypass = Module(), Module(), Module()
         m.submodules.table, m.submodules.look, m.submodules.bypass = table, look, bypass
         rows = self._table(table, cleared, cleared_warp, cleared_rows)
-        every = range(MAX_DESTINATIONS)
         packed, chosen = (
             [Signal(MAX_DESTINATIONS, name=f"{name}_{warp}") for warp in range(len(rows))]
             for name in ("packed", "chosen")
@@ -157,22 +155,18 @@ class DecompressMoves(wiring.Component):
             late = Const(0, MAX_DESTINATIONS) if self._staged else Mux(cleared_warp == warp, cleared, 0)
             looked = self._looked(look, warp, rows[warp], first.destination, late, cleared_rows)
             known = self._known(bypass, warp, first, looked)
-            writes = Cat(number < first.count for number in every)
             m.d.comb += [
-                packed[warp].eq(Mux(self.partial[warp], known & writes & ~missing, 0)),
+                packed[warp].eq(Mux(self.partial[warp], known & _first(first.count) & ~missing, 0)),
                 chosen[warp].eq(lowest(packed[warp])),
             ]
-        register, needed, at = (
-            Signal(REGISTER_WIDTH),
-            Signal(),
-            decode(m, self.warp, Const(1), len(rows), "at"),
-        )
+        at = decode(m, self.warp, Const(1), len(rows), "at")
+        register, needed = Signal(REGISTER_WIDTH), Signal()
         writes, move = (Signal(MAX_DESTINATIONS, name=name) for name in ("writes_of_uop", "move"))
         # Whether the uop issues is known last: what goes does not wait for that.
         m.d.comb += [
-            writes.eq(Cat(number < uop.count for number in every)),
+            writes.eq(_first(uop.count)),
             move.eq(pick(at, chosen)),
-            register.eq(pick(move, [uop.destination + number for number in every])),
+            register.eq(pick(move, [uop.destination + number for number in range(MAX_DESTINATIONS)])),
             needed.eq((at & Cat(mask.any() for mask in packed)).any()),
             self.inserts.eq(needed & self.issues),
             self.writes.eq(Mux(needed, move, writes)),
@@ -315,6 +309,11 @@ def _look(m: Module, row: Value, first: Value, name: str) -> Value:
         parts = [(bits.word_select(number, len(inner)) & within).any() for number in range(len(outer))]
         found.append((Cat(parts) & above).any())
     return Cat(found)
+
+
+def _first(count: Value) -> Value:
+    """Mask of as many of a uop's destinations as it has."""
+    return Cat(number < count for number in range(MAX_DESTINATIONS))
 
 
 def _turned(mask: Value, begin: Value, back: bool = False) -> Value:
