@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import and_, or_
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -242,7 +246,7 @@ class InFlight(wiring.Component):
     A warp has drained when it has issued its last uop and all have retired.
 
     The counters are bit-sliced: plane k holds bit k of all of them, so that all warps count in the same few
-    word operations.
+    word operations. They count a cycle later, so that it is from registers how many there were.
 
     Parameters
     ----------
@@ -292,33 +296,65 @@ class InFlight(wiring.Component):
         m = Module()
         warps = self._config.sub_core.warps
         issued = decode(m, self.warp, self.issue, warps, "issued")
-        left = [
-            decode(m, retired.warp, retired.valid, warps, f"left_{unit}")
+        retires = [
+            decode(m, retired.warp, retired.valid, warps, f"retires_{unit}")
             for unit, retired in enumerate(self.retired)
         ]
-        minus = _columns(m, left)
-        planes = [Signal(warps, name=f"plane_{bit}") for bit in range(self.limit.bit_length())]
-        carry, borrow = issued, Signal(warps, name="no_borrow")
-        flying: Value = Cat(*(0 for _ in range(warps)))
-        for bit, plane in enumerate(planes):
-            plus, less, rest = (Signal(warps, name=f"{name}_{bit}") for name in ("plus", "less", "rest"))
-            take = minus[bit] if bit < len(minus) else None
-            m.d.comb += plus.eq(plane ^ carry)
-            with_carry = Signal(warps, name=f"carry_{bit}")
-            m.d.comb += with_carry.eq(plane & carry)
-            if take is None:
-                m.d.comb += [rest.eq(plus ^ borrow), less.eq(~plus & borrow)]
-            else:
-                m.d.comb += [rest.eq(plus ^ borrow ^ take), less.eq(~plus & (borrow | take) | borrow & take)]
-            m.d.sync += plane.eq(rest)
-            flying = flying | rest
-            carry, borrow = with_carry, less
-        active = Signal(warps)
-        going = Signal(warps)
-        m.d.comb += going.eq(self.live | flying)
-        m.d.comb += self.drain.eq(active & ~going)
+        left = _columns(m, retires)
+        flying = self._count(m, issued, left)
+        # Who issues and who retires is known late, the count before that is not: no uop is left if as many
+        # retire as there were, that which issues included.
+        numbers = range(len(retires) + 1)
+        there, gone = ([_equal(planes, number) for number in numbers] for planes in (flying, left))
+        as_many, one_more = (Signal(warps, name=name) for name in ("as_many", "one_more"))
+        active, going = Signal(warps), Signal(warps)
+        m.d.comb += [
+            as_many.eq(_any(here & away for here, away in zip(there, gone, strict=True))),
+            one_more.eq(_any(here & away for here, away in zip(there[:-1], gone[1:], strict=True))),
+            going.eq(self.live | ~(issued & one_more | ~issued & as_many)),
+            self.drain.eq(active & ~going),
+        ]
         m.d.sync += active.eq((active & going) | self.start)
         return m
+
+    def _count(self, m: Module, issued: Signal, left: list[Value]) -> list[Signal]:
+        """Count each warp's uops in flight, those that issue or retire in this cycle left out, as bit planes.
+        These are added up in the next cycle."""
+        warps = len(issued)
+        planes, flying = (
+            [Signal(warps, name=f"{name}_{bit}") for bit in range(self.limit.bit_length())]
+            for name in ("plane", "flying")
+        )
+        came, went = (
+            Signal(warps, name="came"),
+            [Signal(warps, name=f"went_{bit}") for bit in range(len(left))],
+        )
+        m.d.sync += [came.eq(issued), *(old.eq(new) for old, new in zip(went, left, strict=True))]
+        carry, borrow = came, Signal(warps, name="no_borrow")
+        for bit, (plane, now) in enumerate(zip(planes, flying, strict=True)):
+            plus, with_carry, less = (
+                Signal(warps, name=f"{name}_{bit}") for name in ("plus", "carry", "less")
+            )
+            take = went[bit] if bit < len(went) else Const(0, warps)
+            m.d.comb += [
+                plus.eq(plane ^ carry),
+                with_carry.eq(plane & carry),
+                now.eq(plus ^ borrow ^ take),
+                less.eq(~plus & (borrow | take) | borrow & take),
+            ]
+            m.d.sync += plane.eq(now)
+            carry, borrow = with_carry, less
+        return flying
+
+
+def _any(masks: Iterable[Value]) -> Value:
+    """OR of all."""
+    return reduce(or_, masks)
+
+
+def _equal(planes: Sequence[Value], number: int) -> Value:
+    """Mask of the places at which the bit planes hold a number."""
+    return reduce(and_, (plane if number >> bit & 1 else ~plane for bit, plane in enumerate(planes)))
 
 
 def _columns(m: Module, masks: list[Signal]) -> list[Value]:
