@@ -48,6 +48,8 @@ class Stream:
             pc=self._pc,
             covered=self._pc // WORD * WORD if self._pc // WORD % 2 else None,
             enters=rng.random() < 0.4,
+            part=rng.random() < 0.5,
+            fresh=int(rng.random() < 0.5),
         )
         self.position += 1
         self._pc = (self._pc + 1) % CODE if rng.random() < 0.8 else rng.randrange(CODE)
@@ -70,7 +72,7 @@ def lockstep(
     warps = config.sub_core.warps
     log = Log()
     counts: Counter[str] = Counter()
-    rtl, model = unit(config, probe=True), Golden(config.sub_core, log.probe)
+    rtl, model = unit(config, probe=True, shown=True), Golden(config.sub_core, log.probe)
     streams: list[Stream | None] = [None] * warps
 
     async def bench(ctx: Any) -> None:
@@ -105,6 +107,7 @@ def lockstep(
                 assert stream is not None
                 assert stream.taken is not None
                 record, covered = uop_record(stream.taken), stream.taken.covered
+                record |= {"part": int(stream.taken.part), "fresh": stream.taken.fresh}
                 if flags == "on":
                     record |= {"covered": covered is not None, "first": covered or 0}
                 if prefetch == "bit":
@@ -141,6 +144,8 @@ def _shown(ctx: Any, rtl: Any, warp: int, uop: TraceUop) -> None:
         uop.count if uop.collects else 0,
     )
     assert ctx.get(rtl.collects) >> warp & 1 == uop.collects
+    assert ctx.get(rtl.partial) >> warp & 1 == (uop.part and not uop.fresh)
+    assert (ctx.get(rtl.heads[warp].seq), ctx.get(rtl.heads[warp].mask)) == (uop.seq, uop.lane_mask)
 
 
 @FEW

@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from amaranth.hdl import Signal
 from hypothesis import given
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, make_uop, seen, simulate, uop_record
@@ -158,13 +159,39 @@ def test_mutants_are_caught() -> None:
     assert fails(lambda seed: lockstep("single", seed, Bubbleless, stages=1))
 
 
+class ForgetsArrivals(InFlight):
+    """What issues is never added up."""
+
+    def _count(self, m: Any, issued: Any, left: Any) -> Any:
+        return super()._count(m, issued & 0, left)
+
+
+class CountsTwice(InFlight):
+    """What retires still counts in the next cycle."""
+
+    def _count(self, m: Any, issued: Any, left: Any) -> Any:
+        later = [Signal.like(plane) for plane in left]
+        m.d.sync += [old.eq(new) for old, new in zip(later, left, strict=True)]
+        return super()._count(m, issued, later)
+
+
 @FEW
 @given(machine=machines, seed=SEEDS)
 def test_drain_is_seen_once_and_in_its_cycle(machine: str, seed: int) -> None:
+    drains(machine, seed)
+
+
+@pytest.mark.parametrize("mutant", [ForgetsArrivals, CountsTwice])
+def test_mutants_that_miscount_are_caught(mutant: Any) -> None:
+    assert fails(lambda seed: drains("tiny", seed, mutant))
+
+
+def drains(machine: str, seed: int, unit: Any = InFlight) -> None:
+    """Compare the warps that drain with those of which nothing is left."""
     rng = random.Random(seed)
     config = MACHINES[machine]
     warps = config.sub_core.warps
-    rtl = InFlight(config)
+    rtl = unit(config)
     flying, live, active = [0] * warps, [False] * warps, [False] * warps
 
     async def bench(ctx: Any) -> None:
