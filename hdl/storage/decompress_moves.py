@@ -56,8 +56,8 @@ class DecompressMoves(wiring.Component):
     still needs goes at once.
 
     The table has a bit per register, in flip-flops. Every warp's first uop is looked up before it is known
-    which warp issues, which then takes four bits: in the same cycle, or, on a machine with an issue stage,
-    in the cycle before, in what the table will be.
+    which warp issues, which then takes four bits. On a machine with an issue stage the table is read in the
+    cycle before, as it will be, and every warp's move is known before the warp is.
 
     Parameters
     ----------
@@ -146,34 +146,44 @@ class DecompressMoves(wiring.Component):
         table, look, bypass = Module(), Module(), Module()
         m.submodules.table, m.submodules.look, m.submodules.bypass = table, look, bypass
         rows = self._table(table, cleared, cleared_warp, cleared_rows)
-        packed, chosen = (
-            [Signal(MAX_DESTINATIONS, name=f"{name}_{warp}") for warp in range(len(rows))]
-            for name in ("packed", "chosen")
-        )
-        for warp, (first, missing) in enumerate(zip(self.first, self.missing, strict=True)):
-            # With an issue stage no warp issues in the cycle after its own.
-            late = Const(0, MAX_DESTINATIONS) if self._staged else Mux(cleared_warp == warp, cleared, 0)
-            looked = self._looked(look, warp, rows[warp], first.destination, late, cleared_rows)
-            known = self._known(bypass, warp, first, looked)
-            m.d.comb += [
-                packed[warp].eq(Mux(self.partial[warp], known & _first(first.count) & ~missing, 0)),
-                chosen[warp].eq(lowest(packed[warp])),
-            ]
+        looked = [self._looked(look, warp, masks) for warp, masks in enumerate(rows)]
         at = decode(m, self.warp, Const(1), len(rows), "at")
         register, needed = Signal(REGISTER_WIDTH), Signal()
         writes, move = (Signal(MAX_DESTINATIONS, name=name) for name in ("writes_of_uop", "move"))
+        missing = Array(self.missing)[self.warp]
+        if self._staged:
+            # Every warp's move is known before the warp is. No warp issues in the cycle after its own, so
+            # nothing of it is still to be cleared.
+            chosen = [
+                self._chosen(bypass, warp, first, nowhere, found, Const(0, MAX_DESTINATIONS))
+                for warp, (first, nowhere, found) in enumerate(
+                    zip(self.first, self.missing, looked, strict=True)
+                )
+            ]
+            needs = Cat(mask.any() for mask in chosen) & self.partial
+            m.d.comb += [move.eq(pick(at, chosen)), needed.eq((at & needs).any())]
+        else:
+            first = Hazards().create(path=("first_of_warp",))
+            for name in first.signature.members:
+                values = [Value.cast(getattr(each, name)) for each in self.first]
+                m.d.comb += Value.cast(getattr(first, name)).eq(Array(values)[self.warp])
+            held = _rows(m, first.destination, "held")
+            late = Cat(
+                bit & (cleared_warp == self.warp) & (row == place)
+                for bit, row, place in zip(cleared, cleared_rows, held, strict=True)
+            )
+            found = self._chosen(bypass, self.warp, first, missing, pick(at, looked), late)
+            m.d.comb += [move.eq(found), needed.eq(found.any() & (at & self.partial).any())]
         # Whether the uop issues is known last: what goes does not wait for that.
         m.d.comb += [
             writes.eq(_first(uop.count)),
-            move.eq(pick(at, chosen)),
             register.eq(pick(move, [uop.destination + number for number in range(MAX_DESTINATIONS)])),
-            needed.eq((at & Cat(mask.any() for mask in packed)).any()),
             self.inserts.eq(needed & self.issues),
             self.writes.eq(Mux(needed, move, writes)),
             goes.eq(uop),
         ]
         # Without renaming no register is nowhere.
-        begins = writes & Array(self.missing)[self.warp] if self._renames else Const(0, MAX_DESTINATIONS)
+        begins = writes & missing if self._renames else Const(0, MAX_DESTINATIONS)
         ends = _turned(Mux(needed, move, begins), uop.destination[:LOW])
         m.d.sync += [
             cleared.eq(Mux(self.issues, ends, 0)),
@@ -201,41 +211,46 @@ class DecompressMoves(wiring.Component):
             emit(m, self.events.move[0], self.inserts, warp=self.warp, seq=goes.seq, register=register)
         return m
 
-    def _looked(
-        self,
-        m: Module,
-        warp: int,
-        rows: tuple[Signal, Signal],
-        first: Value,
-        late: Value,
-        cleared_rows: list[Signal],
-    ) -> Signal:
-        """What the table knows of a warp's registers from `first` on. `rows`: its mask in this cycle and in
-        the next one; `late`: columns that are still to be cleared."""
+    def _looked(self, m: Module, warp: int, rows: tuple[Signal, Signal]) -> Signal:
+        """What the table knows of the registers that a warp's first uop writes, each in its column (`_rows`),
+        in the cycle in which it may issue. `rows`: the warp's mask in this cycle and in the next one."""
         row, coming = rows
-        found, looked = (Signal(MAX_DESTINATIONS, name=f"{name}_{warp}") for name in ("found", "looked"))
-        m.d.comb += found.eq(_look(m, coming if self._staged else row, first, str(warp)))
-        places = _rows(m, first, str(warp))
-        cleared = Cat(
-            late[column] & (held == place)
-            for column, (held, place) in enumerate(zip(cleared_rows, places, strict=True))
-        )
+        looked = Signal(MAX_DESTINATIONS, name=f"looked_{warp}", reset_less=True)
         domain = m.d.sync if self._staged else m.d.comb
-        domain += looked.eq(_turned(found & ~cleared, first[:LOW], back=True))
+        first = self.first[warp].destination
+        domain += looked.eq(_look(m, coming if self._staged else row, first, str(warp)))
         return looked
 
-    def _known(self, m: Module, warp: int, first: HazardsInterface, looked: Value) -> Signal:
-        """Mask of a warp's registers from `first` on that are compressed in this cycle: `looked` is what the
-        table says; what is stored counts more."""
-        known = Signal(MAX_DESTINATIONS, name=f"known_{warp}")
+    def _chosen(
+        self,
+        m: Module,
+        warp: Value | int,
+        first: HazardsInterface,
+        missing: Value,
+        looked: Value,
+        late: Value,
+    ) -> Signal:
+        """Mask of the first register that a warp's uop writes and that is compressed.
+
+        Parameters
+        ----------
+        first : its registers.
+        missing : those that are nowhere.
+        looked : what the table says of them, in their columns.
+        late : columns of what is still to be cleared in the table.
+        """
+        name = str(warp) if isinstance(warp, int) else "uop"
+        known, chosen = (Signal(MAX_DESTINATIONS, name=f"{what}_{name}") for what in ("known", "chosen"))
+        old = _turned(looked & ~late, first.destination[:LOW], back=True)
         for number in range(MAX_DESTINATIONS):
             place = first.registers[MAX_SOURCES + number]
             new = [
                 stored.valid & (stored.warp == warp) & (stored.register == place) for stored in self.stored
             ]
             compressed = [hit & stored.compressed for hit, stored in zip(new, self.stored, strict=True)]
-            m.d.comb += known[number].eq(Cat(compressed).any() | looked[number] & ~Cat(new).any())
-        return known
+            m.d.comb += known[number].eq(Cat(compressed).any() | old[number] & ~Cat(new).any())
+        m.d.comb += chosen.eq(lowest(known & _first(first.count) & ~missing))
+        return chosen
 
     def _table(
         self, m: Module, cleared: Value, cleared_warp: Value, cleared_rows: list[Signal]

@@ -212,8 +212,8 @@ class KeepsReleased(DecompressMoves):
 class LooksBack(DecompressMoves):
     """With an issue stage, what the table knows as a warp is picked counts in its turn."""
 
-    def _looked(self, m: Any, warp: int, rows: Any, *more: Any) -> Any:
-        return super()._looked(m, warp, (rows[0], rows[0]), *more)
+    def _looked(self, m: Any, warp: int, rows: Any) -> Any:
+        return super()._looked(m, warp, (rows[0], rows[0]))
 
 
 def test_a_stale_look_is_caught() -> None:
