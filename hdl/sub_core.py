@@ -351,10 +351,7 @@ class SubCore(wiring.Component):
             *(collectors.sthld.eq(sthld) for sthld in optional(self, "sthld")),
         ]
         for warp, first in enumerate(moves.first):
-            hazards = buffers.hazards[warp]
-            m.d.comb += [
-                getattr(first, name).eq(getattr(hazards, name)) for name in hazards.signature.members
-            ]
+            wiring.connect(m, buffers.hazards[warp], first)
             m.d.comb += moves.missing[warp].eq(registers.missing[warp])
         for warp, (seen, first) in enumerate(zip(self._heads, buffers.heads, strict=True)):
             m.d.comb += seen.eq(first)

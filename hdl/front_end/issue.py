@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from operator import and_, or_
 
@@ -246,7 +246,7 @@ class InFlight(wiring.Component):
     A warp has drained when it has issued its last uop and all have retired.
 
     The counters are bit-sliced: plane k holds bit k of all of them, so that all warps count in the same few
-    word operations. They count a cycle later, so that it is from registers how many there were.
+    word operations. They count a cycle later, so that the count before comes from registers.
 
     Parameters
     ----------
@@ -309,8 +309,8 @@ class InFlight(wiring.Component):
         as_many, one_more = (Signal(warps, name=name) for name in ("as_many", "one_more"))
         active, going = Signal(warps), Signal(warps)
         m.d.comb += [
-            as_many.eq(_any(here & away for here, away in zip(there, gone, strict=True))),
-            one_more.eq(_any(here & away for here, away in zip(there[:-1], gone[1:], strict=True))),
+            as_many.eq(reduce(or_, (here & away for here, away in zip(there, gone, strict=True)))),
+            one_more.eq(reduce(or_, (here & away for here, away in zip(there[:-1], gone[1:], strict=True)))),
             going.eq(self.live | ~(issued & one_more | ~issued & as_many)),
             self.drain.eq(active & ~going),
         ]
@@ -345,11 +345,6 @@ class InFlight(wiring.Component):
             m.d.sync += plane.eq(now)
             carry, borrow = with_carry, less
         return flying
-
-
-def _any(masks: Iterable[Value]) -> Value:
-    """OR of all."""
-    return reduce(or_, masks)
 
 
 def _equal(planes: Sequence[Value], number: int) -> Value:

@@ -212,8 +212,8 @@ class DecompressMoves(wiring.Component):
         return m
 
     def _looked(self, m: Module, warp: int, rows: tuple[Signal, Signal]) -> Signal:
-        """What the table knows of the registers that a warp's first uop writes, each in its column (`_rows`),
-        in the cycle in which it may issue. `rows`: the warp's mask in this cycle and in the next one."""
+        """Table entries of the registers that a warp's first uop writes, each in its column (`_rows`), in the
+        cycle in which it may issue. `rows`: the warp's mask in this cycle and in the next one."""
         row, coming = rows
         looked = Signal(MAX_DESTINATIONS, name=f"looked_{warp}", reset_less=True)
         domain = m.d.sync if self._staged else m.d.comb

@@ -160,14 +160,14 @@ def test_mutants_are_caught() -> None:
 
 
 class ForgetsArrivals(InFlight):
-    """What issues is never added up."""
+    """Counter that never adds what issues."""
 
     def _count(self, m: Any, issued: Any, left: Any) -> Any:
         return super()._count(m, issued & 0, left)
 
 
 class CountsTwice(InFlight):
-    """What retires still counts in the next cycle."""
+    """Counter that takes off what retires a cycle too late."""
 
     def _count(self, m: Any, issued: Any, left: Any) -> Any:
         later = [Signal.like(plane) for plane in left]

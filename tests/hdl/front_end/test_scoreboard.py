@@ -171,7 +171,7 @@ class NoPredicates(Scoreboard):
 
 
 class WritesTheFirst(Scoreboard):
-    """Whatever a move writes, the first uop's first registers are pending."""
+    """Scoreboard in which a uop's first register alone is ever pending."""
 
     def _destinations(self) -> Any:
         return [super()._destinations()[0]] * len(self.writes)

@@ -210,7 +210,7 @@ class KeepsReleased(DecompressMoves):
 
 
 class LooksBack(DecompressMoves):
-    """With an issue stage, what the table knows as a warp is picked counts in its turn."""
+    """Moves by a look-up that is a cycle old when a warp has its turn in the issue stage."""
 
     def _looked(self, m: Any, warp: int, rows: Any) -> Any:
         return super()._looked(m, warp, (rows[0], rows[0]))

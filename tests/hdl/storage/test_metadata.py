@@ -21,7 +21,7 @@ from warpbank.golden.values import packed
 from warpbank.hdl.layouts import NO_METADATA
 from warpbank.hdl.storage.bdi_banks import BdiBanks
 from warpbank.hdl.storage.gscalar import GScalar
-from warpbank.hdl.storage.metadata import CompressedBanks, MetadataWriter, metadata_layout
+from warpbank.hdl.storage.metadata import MetadataWriter, metadata_layout
 
 
 def notes(lanes: int, seed: int, unit: Any, wrapped: Any = None) -> set[bool]:
@@ -108,4 +108,3 @@ def test_reports_are_made_on_request() -> None:
     assert "events" not in GScalar(config).signature.members
     assert "events" in GScalar(config, True).signature.members
     assert not GScalar(config).freed
-    assert not CompressedBanks.waits
