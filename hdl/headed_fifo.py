@@ -22,6 +22,7 @@ class HeadedFifo(wiring.Component):
     width : bits of a word.
     depth : words that it holds, at least 1. Who writes knows that there is room.
     changes : the oldest word may be replaced where it stands.
+    shows : the word behind the oldest one is shown.
 
     Members
     -------
@@ -33,6 +34,8 @@ class HeadedFifo(wiring.Component):
     r_en : In(1). The oldest word leaves; only if `r_rdy`.
     c_data : In(width), if it `changes`. What the oldest word becomes.
     c_en : In(1), if it `changes`. The oldest word becomes `c_data`; only if `r_rdy`, and not with `r_en`.
+    n_data : Out(width), if it `shows`. What is behind the oldest word: the next one, or that which comes now.
+    n_en : Out(1), if it `shows`. The oldest word leaves, or there is none: `r_data` becomes `n_data`.
 
     Latency: a word that is written in t can be read in t + 1; one that changes in t has changed in t + 1.
     """
@@ -45,9 +48,11 @@ class HeadedFifo(wiring.Component):
     r_en: Signal
     c_data: Signal
     c_en: Signal
+    n_data: Signal
+    n_en: Signal
 
-    def __init__(self, width: int, depth: int, changes: bool = False) -> None:
-        self._depth, self._changes = depth, changes
+    def __init__(self, width: int, depth: int, changes: bool = False, shows: bool = False) -> None:
+        self._depth, self._changes, self._shows = depth, changes, shows
         super().__init__(
             {
                 "w_data": In(width),
@@ -57,6 +62,7 @@ class HeadedFifo(wiring.Component):
                 "r_rdy": Out(1),
                 "r_en": In(1),
                 **({"c_data": In(width), "c_en": In(1)} if changes else {}),
+                **({"n_data": Out(width), "n_en": Out(1)} if shows else {}),
             }
         )
 
@@ -79,6 +85,8 @@ class HeadedFifo(wiring.Component):
                 m.d.sync += oldest.eq(self._behind(oldest))
         with m.If(empties):
             m.d.sync += [head.eq(Mux(waits, following, self.w_data)), full.eq(waits | self.w_en)]
+        if self._shows:
+            m.d.comb += [self.n_data.eq(Mux(waits, following, self.w_data)), self.n_en.eq(empties)]
         if self._changes:
             with m.If(self.c_en):
                 m.d.sync += head.eq(self.c_data)

@@ -418,6 +418,33 @@ class LookAheadInterface(Interface, Protocol):
     register: Signal
 
 
+class NextResult(wiring.Signature):
+    """Result interface of one unit to collectors that find a result's entry a cycle before it is offered.
+
+    Seen from the unit. `warp` and `register` are there early: whether they count is known late.
+
+    Members
+    -------
+    changes : Out(1). From the next cycle on the unit offers this register, of the uop that it offers now or
+        of another; else it offers what it offers now.
+    warp : Out(bits(warps)). Warp of the register.
+    register : Out(8). Its number.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__(
+            {"changes": Out(1), "warp": Out(config.sub_core.warp_width), "register": Out(REGISTER_WIDTH)}
+        )
+
+
+class NextResultInterface(Interface, Protocol):
+    """Interface object of the signature `NextResult`."""
+
+    changes: Signal
+    warp: Signal
+    register: Signal
+
+
 class ResultOffer(wiring.Signature):
     """Result interface of one unit to collectors that keep results.
 

@@ -38,6 +38,7 @@ from warpbank.hdl.interfaces import (
     ArrivalInterface,
     FillInterface,
     ImmediateInterface,
+    NextResultInterface,
     StartInterface,
     WriteBackInterface,
     optional,
@@ -105,8 +106,12 @@ class SubCore(wiring.Component):
             len(self.registers.owed),
         )
         ahead = len(self.registers.ahead) > 0
-        self.pipelines = Pipelines(config, ahead, probe)
-        self.results = ResultArbiter(config, collection.keeps, collection.evicts, ahead, probe)
+        self._upcoming: list[NextResultInterface] = next(iter(optional(self.collectors, "upcoming")), [])
+        shown = len(self._upcoming) > 0
+        self.pipelines = Pipelines(config, ahead, probe, shown and not ahead)
+        self.results = ResultArbiter(
+            config, collection.keeps, collection.evicts, ahead, probe, shown and ahead
+        )
         self.moves = DecompressMoves(config, len(self.registers.stored), probe, scheme.units.mapping.renames)
         self.scalar = scalar_lanes(config, self.registers.parts, collection, self.registers.executes, probe)
         parts = self._parts()
@@ -230,6 +235,7 @@ class SubCore(wiring.Component):
             *zip(collectors.evicted, registers.evicted, strict=True),
             *zip(results.finished, registers.finished, strict=True),
             *zip(results.ahead, registers.ahead, strict=True),
+            *zip([*self.pipelines.upcoming, *results.upcoming], self._upcoming, strict=True),
         ]
         for offered, taker in pairs:
             wiring.connect(m, offered, taker)

@@ -17,7 +17,7 @@ from warpbank.arch.uop import MAX_SOURCES, MOVE
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.collector.boc_dispatch import STEPS, Uops, dispatch
 from warpbank.hdl.collector.boc_events import BocEvents
-from warpbank.hdl.collector.boc_results import Bus, claim, write_back
+from warpbank.hdl.collector.boc_results import Bus, claim, look_ahead, write_back
 from warpbank.hdl.collector.boc_values import Late, Values
 from warpbank.hdl.collector.metadata import keep_metadata, metadata_ports
 from warpbank.hdl.collector.window import Entries, Inserter, counted
@@ -25,6 +25,8 @@ from warpbank.hdl.interfaces import (
     AlwaysInterface,
     Delivery,
     DeliveryInterface,
+    NextResult,
+    NextResultInterface,
     ReadDone,
     ReadDoneInterface,
     ResultOffer,
@@ -99,6 +101,8 @@ class Boc(BocEvents, wiring.Component):
         and the other units' `ready`.
     refused : Out(1). A unit refused a uop in this cycle.
     result : In(ResultOffer) per unit. Result interface: results as they are offered and written.
+    upcoming : In(NextResult) per unit. Register that `result` offers next: its entry is found a cycle ahead.
+        A uop's results are offered in the second cycle after its insertion at the earliest.
     first : In(bits(units)). Unit whose offer goes first, then the next ones in order.
     keep : Out(WriteBack) per unit. Question to the testbench: the value of a result that is written into a
         collector.
@@ -134,6 +138,7 @@ class Boc(BocEvents, wiring.Component):
     dispatch: list[stream.Interface]
     refused: Signal
     result: list[ResultOfferInterface]
+    upcoming: list[NextResultInterface]
     first: Signal
     keep: list[WriteBackInterface]
     operands: list[list[Signal]]
@@ -185,6 +190,7 @@ class Boc(BocEvents, wiring.Component):
             "dispatch": Out(dispatch_stream(config)).array(UNITS),
             "refused": Out(1),
             "result": In(ResultOffer(config)).array(UNITS),
+            "upcoming": In(NextResult(config)).array(UNITS),
             "first": In(bits(UNITS + self._evicts)),
             "ready": In(core.warps),
             "idle": In(1),
@@ -261,6 +267,10 @@ class Boc(BocEvents, wiring.Component):
         self._taken, self._completes = (
             [Signal(window, name=f"{name}_{warp}") for warp in warps] for name in ("taken", "completes")
         )  # uops that a unit has chosen; complete at the end of the cycle, insertion in it left out
+        self._named = [
+            [Signal(entries, name=f"named_{warp}_{unit}", reset_less=True) for unit in range(UNITS)]
+            for warp in warps
+        ]  # entries for the register that a unit offers
         self._wrote: list[Signal] = [Signal(entries, name=f"wrote_{warp}") for warp in warps]
         self._values = [Values(m, self._config, entries, str(warp)) for warp in warps]
         self._rows: list[Signal] = []  # places of the operands of the uop that leaves
@@ -270,6 +280,7 @@ class Boc(BocEvents, wiring.Component):
             m,
             self._config,
             self._state,
+            self._named,
             self._pinned,
             self.result,
             self.first,
@@ -443,6 +454,7 @@ class Boc(BocEvents, wiring.Component):
         self._uops_of(m, warp, allocated, gone)
 
         arrived, taken = self._claim.arrived[warp], Mux(done, unit.taken, 0)
+        look_ahead(m, state, self._named[warp], self.upcoming, taken, warp)
         self._values_of(m, warp, arrived | taken, rows)
         wrote, squeezed = self._wrote[warp], Mux(self._chosen[warp], unit.squeezed, 0)
         present = state.valid & (~state.passed | self._pinned[warp] | state.owed)

@@ -10,7 +10,7 @@ from amaranth.lib import stream
 
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.collector.window import Entries
-from warpbank.hdl.interfaces import ResultOfferInterface, WriteBack, WriteBackInterface
+from warpbank.hdl.interfaces import NextResultInterface, ResultOfferInterface, WriteBack, WriteBackInterface
 from warpbank.hdl.layouts import REGISTER_WIDTH, UNITS
 from warpbank.hdl.round_robin import encode, lowest, pick, soonest
 from warpbank.hdl.typed import record
@@ -36,6 +36,7 @@ def claim(
     m: Module,
     config: SmConfig,
     states: Sequence[Entries],
+    named: Sequence[Sequence[Value]],
     pinned: Sequence[Value],
     offers: Sequence[ResultOfferInterface],
     first: Value,
@@ -50,6 +51,7 @@ def claim(
     ----------
     config : machine.
     states : entries of the collectors.
+    named : per collector and unit the entries for the register that the unit offers, of that warp.
     pinned : entries that a uop in collection reads or a result waits for, per collector.
     offers : port `result` of `warpbank.hdl.collector.boc.Boc`.
     first : its port `first`.
@@ -61,12 +63,16 @@ def claim(
     found = Signal(UNITS, name="found")
     masks = []
     for warp, state in enumerate(states):
-        mine = [Signal(len(state.valid), name=f"meant_{warp}_{unit}") for unit in range(len(offers))]
+        expects, mine = (
+            Signal(len(state.valid), name=f"expects_{warp}"),
+            [Signal(len(state.valid), name=f"meant_{warp}_{unit}") for unit in range(len(offers))],
+        )
         m.d.comb += [
-            mask.eq(Mux(offer.valid & (offer.payload.warp == warp), here, 0))
-            for mask, here, offer in zip(
-                mine, _meant(m, state, pinned[warp], offers, str(warp)), offers, strict=True
-            )
+            expects.eq(state.valid & state.reserved & (~state.passed | pinned[warp] | state.owed)),
+            *(
+                mask.eq(Mux(offer.valid, expects & here, 0))
+                for mask, here, offer in zip(mine, named[warp], offers, strict=True)
+            ),
         ]
         masks.append(mine)
     m.d.comb += found.eq(Cat(Cat(mine[unit] for mine in masks).any() for unit in range(UNITS)))
@@ -102,18 +108,31 @@ def claim(
     return Claim(entries, arrived, write)
 
 
-def _meant(
-    m: Module, state: Entries, pinned: Value, offers: Sequence[ResultOfferInterface], name: str
-) -> list[Signal]:
-    """Entries of a collector that expect the registers offered, a mask per offer, whoever's result it is."""
-    expects = Signal(len(state.valid), name=f"expects_{name}")
-    m.d.comb += expects.eq(state.valid & state.reserved & (~state.passed | pinned | state.owed))
-    here = [Signal(len(state.valid), name=f"here_{name}_{unit}") for unit in range(len(offers))]
-    m.d.comb += [
-        mask.eq(expects & state.named(offer.payload.register))
-        for mask, offer in zip(here, offers, strict=True)
-    ]
-    return here
+def look_ahead(
+    m: Module,
+    state: Entries,
+    named: Sequence[Signal],
+    upcoming: Sequence[NextResultInterface],
+    taken: Value,
+    warp: int,
+) -> None:
+    """Find the entries of a collector for the registers that the units offer in the next cycle.
+
+    An entry that is given to a register in this cycle is for no result that is offered in the next one: its
+    uop is not dispatched before that. So the entries are compared as they are.
+
+    Parameters
+    ----------
+    state : entries of the collector.
+    named : per unit the entries for its register, from registers; driven here.
+    upcoming : port `upcoming` of `warpbank.hdl.collector.boc.Boc`.
+    taken : entries that are given to a register in this cycle.
+    warp : of the collector.
+    """
+    for unit, (mask, following) in enumerate(zip(named, upcoming, strict=True)):
+        found = Signal(len(mask), name=f"found_{warp}_{unit}")
+        m.d.comb += found.eq(Mux(following.warp == warp, state.named(following.register), 0))
+        m.d.sync += mask.eq(Mux(following.changes, found, mask) & ~taken)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,14 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, UnitConfig, bits
 from warpbank.arch.uop import Unit
 from warpbank.hdl.headed_fifo import HeadedFifo
-from warpbank.hdl.interfaces import AlwaysInterface, dispatch_stream, lsu_stream, returned_stream
+from warpbank.hdl.interfaces import (
+    AlwaysInterface,
+    NextResult,
+    NextResultInterface,
+    dispatch_stream,
+    lsu_stream,
+    returned_stream,
+)
 from warpbank.hdl.layouts import UNITS, result_layout
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.typed import record
@@ -32,6 +39,7 @@ class Pipelines(wiring.Component):
     ----------
     config : the machine: latencies, intervals, queue sizes.
     ahead : a result stage takes the uops, a cycle before their results are there.
+    shown : collectors find a result's entry a cycle ahead; not with `ahead`.
     probe : generate `events` (dispatch, lsu_accept).
 
     Members
@@ -46,6 +54,7 @@ class Pipelines(wiring.Component):
         there in the next cycle. Its `count` registers from `destination` on are still to be written.
     step : In(1) per unit, without `ahead`. The first of these registers is written, and others are left.
     left : In(1) per unit, with `ahead`. The last write of one of the unit's uops is done.
+    upcoming : Out(NextResult) per unit, if `shown`. Register that `result` names next.
     overflow : Out(1). The load/store unit returned a uop that it had not taken: its queue was full, and the
         uop is lost.
 
@@ -58,11 +67,14 @@ class Pipelines(wiring.Component):
     result: list[stream.Interface]
     step: list[Signal]
     left: list[Signal]
+    upcoming: list[NextResultInterface]
     overflow: Signal
     alone: list[Signal]
     events: EventsInterface
 
-    def __init__(self, config: SmConfig, ahead: bool = False, probe: bool = False) -> None:
+    def __init__(
+        self, config: SmConfig, ahead: bool = False, probe: bool = False, shown: bool = False
+    ) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Pipelines needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
@@ -74,6 +86,7 @@ class Pipelines(wiring.Component):
             "result": Out(stream.Signature(result_layout(config))).array(UNITS),
             "step": In(1).array(0 if ahead else UNITS),
             "left": In(1).array(UNITS if ahead else 0),
+            "upcoming": Out(NextResult(config)).array(UNITS if shown else 0),
             "overflow": Out(1),
             "alone": In(1).array(int(config.sub_core.execute.scalar_sfu == "one")),
         }
@@ -114,15 +127,24 @@ class Pipelines(wiring.Component):
         """Build a unit's result queue. The oldest uop in it names the register that is written next, so that
         nothing is added up when it is offered."""
         layout = result_layout(self._config)
-        queue = HeadedFifo(layout.size, places, changes=not self._ahead)
+        queue = HeadedFifo(layout.size, places, not self._ahead, len(self.upcoming) > 0)
+        oldest, rest = self.result[unit].payload, record(layout, name=f"rest_{unit.name.lower()}")
         if not self._ahead:
-            oldest, rest = self.result[unit].payload, record(layout, name=f"rest_{unit.name.lower()}")
             m.d.comb += [
                 rest.eq(oldest),
                 rest.destination.eq(oldest.destination + 1),
                 rest.count.eq(oldest.count - 1),
                 queue.c_data.eq(rest.as_value()),
                 queue.c_en.eq(self.step[unit]),
+            ]
+        for upcoming in self.upcoming[unit : unit + 1]:
+            behind = record(layout, name=f"behind_{unit.name.lower()}")
+            more = queue.r_rdy & oldest.count[1:].any()
+            m.d.comb += [
+                behind.as_value().eq(queue.n_data),
+                upcoming.changes.eq(queue.n_en | queue.c_en),
+                upcoming.warp.eq(Mux(more, oldest.warp, behind.warp)),
+                upcoming.register.eq(Mux(more, rest.destination, behind.destination)),
             ]
         return queue
 

@@ -12,6 +12,8 @@ from warpbank.hdl.execute.result_stage import ResultStage
 from warpbank.hdl.interfaces import (
     LookAhead,
     LookAheadInterface,
+    NextResult,
+    NextResultInterface,
     ResultOffer,
     ResultOfferInterface,
     Retired,
@@ -41,6 +43,7 @@ class ResultArbiter(wiring.Component):
     evicts : values that the collectors evict in a cycle: they are a writer behind the units.
     ahead : the hierarchy finds the place of a result in the cycle before it is offered: a `ResultStage` per
         unit.
+    shown : collectors find a result's entry a cycle ahead; only with `ahead`: else the pipelines tell them.
     probe : generate `events` (retire).
 
     Members
@@ -51,6 +54,7 @@ class ResultArbiter(wiring.Component):
     step : Out(1) per unit, without `ahead`. The register is written, and others are left: `head` names the
         next one from the next cycle on.
     ahead : Out(LookAhead) per unit, with `ahead`. Register that may be offered in the next cycle.
+    upcoming : Out(NextResult) per unit, if `shown`. Register that `result` names next.
     result : Out(result_stream) per unit. Result interface to the hierarchy: the next register of that uop.
     offer : Out(ResultOffer) per unit of `keeps`. Result interface to the collectors: the register that
         `result` offers.
@@ -63,6 +67,7 @@ class ResultArbiter(wiring.Component):
     head: list[stream.Interface]
     step: list[Signal]
     ahead: list[LookAheadInterface]
+    upcoming: list[NextResultInterface]
     result: list[stream.Interface]
     first: Signal
     finished: list[WrittenInterface]
@@ -72,7 +77,13 @@ class ResultArbiter(wiring.Component):
     evicted: Signal
 
     def __init__(
-        self, config: SmConfig, keeps: int = 0, evicts: int = 0, ahead: bool = False, probe: bool = False
+        self,
+        config: SmConfig,
+        keeps: int = 0,
+        evicts: int = 0,
+        ahead: bool = False,
+        probe: bool = False,
+        shown: bool = False,
     ) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"ResultArbiter needs the machine's configuration, an SmConfig, not {config!r}.")
@@ -83,6 +94,7 @@ class ResultArbiter(wiring.Component):
             "head": In(stream.Signature(result_layout(config))).array(UNITS),
             "step": Out(1).array(0 if ahead else UNITS),
             "ahead": Out(LookAhead(config)).array(UNITS if ahead else 0),
+            "upcoming": Out(NextResult(config)).array(UNITS if shown else 0),
             "result": Out(result_stream(config)).array(UNITS),
             "first": Out(bits(UNITS + evicts)),
             "retired": Out(Retired(config)).array(UNITS),
@@ -135,6 +147,12 @@ class ResultArbiter(wiring.Component):
             if stage is not None:
                 leaves, taken = stage.leaves, stage.known & taken
                 m.d.comb += stage.takes.eq(takes)
+                for upcoming in self.upcoming[unit : unit + 1]:
+                    m.d.comb += [
+                        upcoming.changes.eq(head.ready | takes),
+                        upcoming.warp.eq(stage.ahead.warp),
+                        upcoming.register.eq(stage.ahead.register),
+                    ]
             m.d.comb += takes.eq(there & (nothing | taken))
             served.append(takes)
             last = ~uop.count[1:].any()  # its last register, or it has none

@@ -80,6 +80,7 @@ class Harness(Environment):
             return
         self._choices(m)
         self._queue(m)
+        self._looked_up(m)
         for warp in range(self.warps):
             states = self._states(m, warp)
             self._uops(m, warp, states)
@@ -260,6 +261,21 @@ class Harness(Environment):
                     Assert(~chosen | (bus.register == register)),
                     Assert(~(leaves & bus.has) | (bus.value == unit.contents[warp][entry])),
                 ]
+
+    def _looked_up(self, m: Module) -> None:
+        """Which entries are for the register that a unit offers is known of those that expect a result, while
+        that register is to be written."""
+        for warp, state in enumerate(self.unit._state):
+            for number, used in enumerate(USED):
+                offered, register = self.offer_warp[number] == warp, self.offer_register[number]
+                flies = Array(self.flying)[self.offer_warp[number]].bit_select(register, 1)
+                named = self.unit._named[warp][used]
+                for entry, of in enumerate(state.registers):
+                    expects, found = state.valid[entry] & state.reserved[entry], offered & (of == register)
+                    m.d.comb += [
+                        Assert(~(flies & named[entry]) | found),
+                        Assert(~(flies & expects & found) | named[entry]),
+                    ]
 
     # --- What a uop does when it is inserted, and which hints are sound.
 

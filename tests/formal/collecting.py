@@ -103,6 +103,9 @@ class Environment(Elaboratable):
         self.offers, self.banked = self._any(BUSY_UNITS, "offers"), self._any(BUSY_UNITS, "banked")
         self.offer_warp = [self._any(warps, f"offer_warp_{unit}") for unit in units]
         self.offer_register = [self._any(registers, f"offer_register_{unit}") for unit in units]
+        self.changes = self._any(BUSY_UNITS, "changes")
+        self.next_warp = [self._any(warps, f"next_warp_{unit}") for unit in units]
+        self.next_register = [self._any(registers, f"next_register_{unit}") for unit in units]
         self.offer_near, self.offer_value = (
             self._any(BUSY_UNITS, "offer_near"),
             self._any(BUSY_UNITS, "offer_value"),
@@ -303,6 +306,7 @@ class Environment(Elaboratable):
                 Assume(warp < self.warps),
                 Assume(~offer.valid | Array(self.flying)[warp].bit_select(register, 1)),
             ]
+            self._upcoming(m, number)
             for other in range(number):
                 same = (warp == self.offer_warp[other]) & (register == self.offer_register[other])
                 m.d.comb += Assume(~(same & self.offers[number] & self.offers[other]))
@@ -313,6 +317,28 @@ class Environment(Elaboratable):
             takes.append(Mux(offer.taken, 1 << Cat(register, warp if self.warps > 1 else Const(0, 0)), 0))
         self.taken = Signal(self.warps * REGISTERS)
         m.d.comb += self.taken.eq(reduce(or_, takes))
+
+    def _upcoming(self, m: Module, number: int) -> None:
+        """A unit offers what it offered, or what it has named. It names what comes when that changes: in the
+        cycle in which what it offers is written, and while that is no result at all."""
+        warp, register, changes = self.offer_warp[number], self.offer_register[number], self.changes[number]
+        next_warp, next_register = self.next_warp[number], self.next_register[number]
+        for upcoming in (ports[USED[number]] for ports in optional(self.unit, "upcoming")):
+            named_warp = Signal.like(warp, name=f"named_warp_{number}")
+            named_register = Signal.like(register, name=f"named_register_{number}")
+            m.d.comb += [
+                upcoming.changes.eq(changes),
+                upcoming.warp.eq(next_warp),
+                upcoming.register.eq(next_register),
+                Assume(next_warp < self.warps),
+                Assume((warp == named_warp) & (register == named_register)),
+                Assume(changes | Array(self.flying)[warp].bit_select(register, 1)),
+                Assume(changes | ~self.unit.result[USED[number]].taken),
+            ]
+            m.d.sync += [
+                named_warp.eq(Mux(changes, next_warp, warp)),
+                named_register.eq(Mux(changes, next_register, register)),
+            ]
 
     def _follow(self, m: Module) -> None:
         """The followed register: its newest value, and what the banks hold."""

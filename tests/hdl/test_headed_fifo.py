@@ -13,11 +13,14 @@ from tests.hdl.bench import FEW, SEEDS, fails, simulate
 from warpbank.hdl.headed_fifo import HeadedFifo
 
 
-def lockstep(depth: int, seed: int, unit: Any = HeadedFifo, changes: bool = False) -> int:
-    """The most words that it held. `changes`: the oldest one is replaced now and then."""
+def lockstep(
+    depth: int, seed: int, unit: Any = HeadedFifo, changes: bool = False, shows: bool = False
+) -> int:
+    """The most words that it held. `changes`: the oldest one is replaced now and then; `shows`: what is
+    behind it is compared."""
     rng = random.Random(seed)
     queue: deque[int] = deque()
-    rtl, most = unit(8, depth, changes), 0
+    rtl, most = unit(8, depth, changes, shows), 0
     eager = rng.random()
 
     async def bench(ctx: Any) -> None:
@@ -27,7 +30,7 @@ def lockstep(depth: int, seed: int, unit: Any = HeadedFifo, changes: bool = Fals
             if queue:
                 assert ctx.get(rtl.r_data) == queue[0], f"cycle {cycle}"
             reads, writes = bool(queue) and rng.random() < eager, len(queue) < depth and rng.random() < 0.6
-            word = rng.getrandbits(8)
+            word, held = rng.getrandbits(8), len(queue)
             ctx.set(rtl.r_en, reads)
             ctx.set(rtl.w_may, writes or rng.random() < 0.5)
             ctx.set(rtl.w_en, writes)
@@ -42,6 +45,11 @@ def lockstep(depth: int, seed: int, unit: Any = HeadedFifo, changes: bool = Fals
                 queue.popleft()
             if writes:
                 queue.append(word)
+            if shows:
+                assert ctx.get(rtl.n_en) == (held == 0 or reads), f"cycle {cycle}"
+                if len(queue) > (held and not reads):
+                    behind = queue[0] if reads or not held else queue[1]
+                    assert ctx.get(rtl.n_data) == behind, f"cycle {cycle}"
             most = max(most, len(queue))
             await ctx.tick()
 
@@ -50,9 +58,11 @@ def lockstep(depth: int, seed: int, unit: Any = HeadedFifo, changes: bool = Fals
 
 
 @settings(FEW, max_examples=10)
-@given(depth=strategies.integers(1, 6), seed=SEEDS, changes=strategies.booleans())
-def test_is_a_queue(depth: int, seed: int, changes: bool) -> None:
-    lockstep(depth, seed, changes=changes)
+@given(
+    depth=strategies.integers(1, 6), seed=SEEDS, changes=strategies.booleans(), shows=strategies.booleans()
+)
+def test_is_a_queue(depth: int, seed: int, changes: bool, shows: bool) -> None:
+    lockstep(depth, seed, changes=changes, shows=shows)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5])
@@ -67,5 +77,15 @@ class Overtakes(HeadedFifo):
         return self.w_en & self.r_rdy & ~self.r_en
 
 
+class ShowsTheOldest(HeadedFifo):
+    """What is behind the oldest word is the oldest word."""
+
+    def elaborate(self, platform: Any) -> Any:
+        m = super().elaborate(platform)
+        m.d.comb += self.n_data.eq(self.r_data)
+        return m
+
+
 def test_a_mutant_is_caught() -> None:
     assert fails(lambda seed: lockstep(4, seed, Overtakes))
+    assert fails(lambda seed: lockstep(4, seed, ShowsTheOldest, shows=True))

@@ -106,6 +106,9 @@ class Bench:
         self.in_flight = [0] * self.warps
         self.seqs = [0] * self.warps
         self.happened: Counter[str] = Counter()
+        self.heads: list[tuple[TraceUop, int] | None] = [
+            None
+        ] * UNITS  # uop and register that each unit offers
         self.shown: dict[tuple[int, int], list[int]] = {}  # by uop in collection and number of the read
 
     def value(self) -> Value:
@@ -144,6 +147,7 @@ class Bench:
             assert self._reads(ctx) == sorted(self.requested), where
             for entry, done in enumerate(rtl.read_done):
                 assert ctx.get(done.slots) == ((1 << MAX_SOURCES) - 1 if entry in gone else 0), where
+            self._upcoming(ctx)
             events = self.log.take()
             here = seen(ctx, rtl.events)
             assert here == sorted([*expected, *events]), f"{where}: {set(here) ^ {*expected, *events}}"
@@ -205,6 +209,18 @@ class Bench:
                 assert bool(ctx.get(rtl.keep[unit].valid)) == kept
             else:
                 assert not ctx.get(rtl.keep[unit].valid)
+
+    def _upcoming(self, ctx: Any) -> None:
+        """Units tell which register they offer next, if that changes, and now and then if it does not."""
+        rng = self.rng
+        for unit, (queue, port) in enumerate(zip(self.results, self.rtl.upcoming, strict=True)):
+            head = (queue[0], queue[0].destination + queue[0].written) if queue else None
+            changes = head is None or head != self.heads[unit] or rng.random() < 0.2
+            named = (head[0].warp, head[1]) if head and changes else (None, None)
+            ctx.set(port.changes, changes)
+            ctx.set(port.warp, rng.randrange(self.warps) if named[0] is None else named[0])
+            ctx.set(port.register, rng.randrange(REGISTERS) if named[1] is None else named[1])
+            self.heads[unit] = head
 
     def _write(self, unit: int, uop: TraceUop, register: int, absorbed: bool) -> bool:
         """A result is written. Returns whether a collector keeps it."""

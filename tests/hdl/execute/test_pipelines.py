@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from amaranth.lib import data
 from hypothesis import given, settings
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate
@@ -16,29 +17,45 @@ from warpbank.arch.uop import Unit
 from warpbank.golden.check import Checker
 from warpbank.golden.execute.pipelines import Pipelines as Golden
 from warpbank.hdl.execute.pipelines import Pipelines
+from warpbank.hdl.layouts import result_layout
 
 
-def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300, short: bool = False) -> None:
-    """`short`: with uops that one lane executes, which occupy the special-function unit for a cycle. One seed
-    in two has few places for what the load/store unit returns."""
+def lockstep(
+    machine: str,
+    seed: int,
+    unit: Any = Pipelines,
+    cycles: int = 300,
+    short: bool = False,
+    shown: bool = False,
+) -> None:
+    """`short`: with uops that one lane executes, which occupy the special-function unit for a cycle.
+    `shown`: what a unit offers has to be what it named last; a uop leaves with its last register. One seed in
+    two has few places for what the load/store unit returns."""
     rng = random.Random(seed)
     changes = ["sub_core.execute.scalar_sfu=one"] if short else []
     if seed % 2:
         changes.append("lsu.pending=1")
     config = with_overrides(MACHINES[machine], changes)
     log = Log()
-    rtl = unit(config, probe=True)
+    rtl = unit(config, probe=True, shown=shown)
     alone: list[bool] = []
     model = Golden(config, Checker(), lambda cycle: None, log.probe, lambda uop: short and alone[-1])
 
     written = dict.fromkeys(Unit, 0)  # registers of each unit's oldest uop
+    named: dict[Unit, tuple[int, int]] = {}  # what each unit said that it offers next
 
     async def bench(ctx: Any) -> None:
         away: list[Any] = []
         eager = rng.choice((0.1, 0.5, 0.9))
         for cycle in range(cycles):
             extra = []
-            pops = [number for number in Unit if _head(ctx, number, cycle) and rng.random() < eager]
+            pops = [
+                number
+                for number in Unit
+                if _head(ctx, number, cycle)
+                and rng.random() < eager
+                and not (shown and _left(number, cycle) > 1)
+            ]
             offers = {}
             if short:
                 alone.append(rng.random() < 0.5)
@@ -94,6 +111,9 @@ def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300, 
                 written[number] = 0 if number in pops else written[number] + steps
             for number in pops:
                 model.finish(number, cycle)
+            for number, port in zip(Unit, rtl.upcoming, strict=shown):
+                if ctx.get(port.changes):
+                    named[number] = ctx.get(port.warp), ctx.get(port.register)
             assert seen(ctx, rtl.events) == sorted([*log.take(), *extra]), f"cycle {cycle}"
             assert not ctx.get(rtl.overflow)
             await ctx.tick()
@@ -107,6 +127,8 @@ def lockstep(machine: str, seed: int, unit: Any = Pipelines, cycles: int = 300, 
             left = {"destination": uop.destination + written[number], "count": uop.count - written[number]}
             fields = result_fields(uop) | left
             assert {name: ctx.get(getattr(port.payload, name)) for name in fields} == fields
+            if shown and fields["count"]:
+                assert named[Unit(number)] == (uop.warp, fields["destination"]), f"cycle {cycle}"
         return there
 
     def _left(number: int, cycle: int) -> int:
@@ -129,6 +151,12 @@ def test_one_lane_occupies_the_special_function_unit_for_a_cycle(machine: str, s
     lockstep(machine, seed, short=True)
 
 
+@settings(FEW, max_examples=examples(8, 3))
+@given(machine=machines, seed=SEEDS)
+def test_units_name_what_they_offer_next(machine: str, seed: int) -> None:
+    lockstep(machine, seed, shown=True)
+
+
 class Deaf(Pipelines):
     """How many lanes execute a uop makes no difference."""
 
@@ -144,6 +172,25 @@ class StandsStill(Pipelines):
     def _queue(self, m: Any, unit: Any, places: int) -> Any:
         queue = super()._queue(m, unit, places)
         m.d.comb += queue.c_en.eq(0)
+        return queue
+
+
+class NamesTheNextUop(Pipelines):
+    """A uop's second register is not named before it is offered."""
+
+    def _queue(self, m: Any, unit: Any, places: int) -> Any:
+        queue = super()._queue(m, unit, places)
+        behind = data.View(result_layout(self._config), queue.n_data)
+        m.d.comb += self.upcoming[unit].register.eq(behind.destination)
+        return queue
+
+
+class NamesLate(Pipelines):
+    """Nobody hears that a uop's first register is written."""
+
+    def _queue(self, m: Any, unit: Any, places: int) -> Any:
+        queue = super()._queue(m, unit, places)
+        m.d.comb += self.upcoming[unit].changes.eq(queue.n_en)
         return queue
 
 
@@ -168,6 +215,8 @@ def test_a_mutant_is_caught() -> None:
     assert fails(lambda seed: lockstep("tiny", seed, Greedy))
     assert fails(lambda seed: lockstep("tiny", seed, StandsStill))
     assert fails(lambda seed: lockstep("tiny", seed, Deaf, short=True))
+    assert fails(lambda seed: lockstep("tiny", seed, NamesTheNextUop, shown=True))
+    assert fails(lambda seed: lockstep("tiny", seed, NamesLate, shown=True))
 
 
 def test_needs_a_configuration() -> None:

@@ -62,7 +62,8 @@ def lockstep(machine: str, seed: int, stage: Any = ResultStage, cycles: int = 25
     pipelines = SimpleNamespace(
         results=queues, pending=0, early=[0] * UNITS, finish=lambda unit, cycle: queues[unit].popleft()
     )
-    rtl = ResultArbiter(config, ahead=True, probe=True)
+    rtl = ResultArbiter(config, ahead=True, probe=True, shown=True)
+    named: dict[int, tuple[int, int]] = {}  # what each unit said that it offers next
     model = Golden(
         pipelines,  # type: ignore[arg-type]
         registers,  # type: ignore[arg-type]
@@ -104,6 +105,7 @@ def lockstep(machine: str, seed: int, stage: Any = ResultStage, cycles: int = 25
                 ctx.set(port.ready, bool(valid and registers.offers.get(key)))
                 if valid:
                     found[key] = registers.offers.get(key)
+                    assert named[unit] == (ctx.get(port.payload.warp), ctx.get(port.payload.register)), where
             assert found == registers.offers, where
             happened["not taken"] += sum(not taken for taken in found.values())
             gone = sorted(
@@ -113,6 +115,9 @@ def lockstep(machine: str, seed: int, stage: Any = ResultStage, cycles: int = 25
             for unit, place in registers.found.items():
                 port = rtl.ahead[unit]
                 assert (ctx.get(port.warp), ctx.get(port.register)) == place, where
+            for unit, following in enumerate(rtl.upcoming):
+                if ctx.get(following.changes):
+                    named[unit] = ctx.get(following.warp), ctx.get(following.register)
             for unit, (head, port) in enumerate(zip(heads, rtl.head, strict=True)):
                 if staged[unit] is not None and staged[unit] in retired:
                     staged[unit] = None
