@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 from amaranth.hdl import Const, Mux
 
-from warpbank.hdl.collector import boc_dispatch, boc_values
+from warpbank.hdl.collector import boc_dispatch, boc_results, boc_values
 from warpbank.hdl.round_robin import Choice, soonest
 
 
@@ -52,6 +53,17 @@ class _Unpinned(boc_values.Late):
         return 0
 
 
+def _given_away(m: Any, state: Any, named: Any, upcoming: Any, taken: Any, warp: int) -> None:
+    """An entry that is given to another register still counts as that of the result that is offered."""
+    boc_results.look_ahead(m, state, named, upcoming, Const(0, len(taken)), warp)
+
+
+def _always_next(m: Any, state: Any, named: Any, upcoming: Any, taken: Any, warp: int) -> None:
+    """What is named next is looked up, offered or not."""
+    now = [SimpleNamespace(changes=Const(1), warp=each.warp, register=each.register) for each in upcoming]
+    boc_results.look_ahead(m, state, named, now, taken, warp)  # type: ignore[arg-type]
+
+
 def _wrong_unit(m: Any, config: Any, boc: Any, uops: Any, *rest: Any) -> Any:
     """A uop goes to a unit that it is not for."""
     turned = [[kind.rotate_left(1) for kind in row] for row in uops.kinds]
@@ -70,6 +82,8 @@ DISPATCH_MUTANTS: dict[str, tuple[str, str, Any]] = {
 RESULT_MUTANTS: dict[str, tuple[str, str, Any]] = {
     "overrun": ("boc", "Late", _Overrun),
     "unpinned": ("boc", "Late", _Unpinned),
+    "given-away": ("boc", "look_ahead", _given_away),
+    "always-next": ("boc", "look_ahead", _always_next),
 }
 
 
