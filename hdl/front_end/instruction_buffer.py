@@ -205,9 +205,12 @@ class InstructionBuffers(wiring.Component):
         write_at(m, entries, into, uop, fill.valid)
         # Every warp's first uop is there before it is known which of them is asked for.
         firsts = [Cat(heads[warp], Const(warp, core.warp_width)) for warp in range(warps)]
-        rows = Array(Value.cast(read_at(m, entries, first)) for first in firsts)
+        if self.heads:
+            # Collectors look at them, so that the place in a memory would be read by hundreds of gates.
+            rows = Array(Value.cast(head) for head in self.heads)
+        else:
+            rows = Array(Value.cast(read_at(m, entries, first)) for first in firsts)
         m.d.comb += Value.cast(self.uop).eq(rows[self.warp])
-        m.d.comb += [Value.cast(head).eq(row) for head, row in zip(self.heads, rows, strict=False)]
         filled = decode(m, fill.warp, fill.valid, warps, "filled")
         popped = decode(m, self.warp, self.pop, warps, "popped")
         with m.If(fill.valid):
@@ -229,6 +232,11 @@ class InstructionBuffers(wiring.Component):
             shrunk = grown[n + 1] if n + 1 < depth else 0
             m.d.sync += more.eq(popped & shrunk | ~popped & grown[n])
         m.d.comb += self.first.eq(more_than[0])
+        if self.heads:
+            seconds = (
+                Cat((head + 1)[:place_width], Const(warp, core.warp_width)) for warp, head in enumerate(heads)
+            )
+            self._stand(m, popped, more_than, [read_at(m, entries, second) for second in seconds])
 
         # Warps whose stream goes on: not behind a branch that has not issued, not at its end.
         going_on = Signal(warps)
@@ -249,6 +257,22 @@ class InstructionBuffers(wiring.Component):
         if self._probe:
             emit(m, self.events.fill[0], fill.valid, warp=fill.warp, seq=uop.seq)
         return m
+
+    def _stand(self, m: Module, popped: Value, more_than: list[Signal], seconds: list[Record]) -> None:
+        """Let every warp's first uop stand in registers.
+
+        Parameters
+        ----------
+        popped : mask of the warp whose first uop issues.
+        more_than : masks of the warps that hold more than 0, 1, ... uops.
+        seconds : the uop behind the first one of each warp.
+        """
+        for warp, (head, second) in enumerate(zip(self.heads, seconds, strict=True)):
+            row = Signal(len(Value.cast(head)), name=f"first_{warp}", reset_less=True)
+            more = Cat(mask[warp] for mask in more_than[1:2])  # with a single place there is never one behind
+            with m.If(popped[warp] | ~more_than[0][warp]):
+                m.d.sync += row.eq(Mux(more.any(), Value.cast(second), Value.cast(self.fill.uop)))
+            m.d.comb += Value.cast(head).eq(row)
 
     def _enter(self, m: Module, firsts: Array[Value], popped: Value) -> None:
         """Serve the extra bit of a first uop. `firsts`: each warp's; `popped`: mask of the warp whose first
