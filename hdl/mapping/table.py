@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import reduce
-from operator import or_
+from operator import and_, or_
 from typing import Protocol
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -14,6 +14,7 @@ from amaranth.lib.wiring import In, Out
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.layouts import REGISTER_WIDTH
+from warpbank.hdl.round_robin import decode, encode
 from warpbank.hdl.typed import Interface
 
 #: Banks of the table. Register r is in bank r mod 4, so that a wide result or an aligned group uses each bank
@@ -101,12 +102,25 @@ class DropInterface(Interface, Protocol):
     physical: Signal
 
 
-class RenamingTable(wiring.Component):
-    """(warp, register) -> physical register, and which registers have one. Renaming, section 6.1.
+#: What names a register to the table.
+_Port = FindInterface | EnterInterface | DropInterface
 
-    A bank is a memory of physical register numbers, addressed by warp and register; what has a number is a
-    bit mask per warp, so that a register loses it without an access to the memory. The names of results are
-    looked up at their write-back, by ports of their own.
+
+class RenamingTable(wiring.Component):
+    """Renaming table: (warp, register) -> physical register, and which registers have one. Renaming, section
+    6.1.
+
+    Which registers have one is a mask per warp. Where the numbers are depends on how many names (warp,
+    register) there are:
+
+    - No more than physical registers, as in the paper's 1 KB table: a bank is a memory with a row per name,
+      which holds a physical register.
+    - More, as for all registers of all warps: a content-addressable memory with a row per physical register,
+      which holds the name of the register that has it. A look-up compares its name with all rows at once.
+      `fermi` has 12 names per physical register, and all look-ups are answered in the cycle in which they are
+      asked: memories would be arrays of flip-flops, larger and slower.
+
+    The names of results are looked up at their write-back, by ports of their own.
 
     Parameters
     ----------
@@ -158,14 +172,32 @@ class RenamingTable(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        warps = self._config.sub_core.warps
+        core = self._config.sub_core
+        if core.warps * self.registers > core.warp_registers:
+            self._rows_of_numbers(m)
+        else:
+            self._rows_of_names(m)
+        for warp, mask in enumerate(self.mapped):
+            entered, dropped = (
+                Signal(self.registers, name=f"{name}_{warp}") for name in ("entered", "dropped")
+            )
+            for ports, changed in ((self.enter, entered), (self.drop, dropped)):
+                m.d.comb += changed.eq(
+                    reduce(or_, ((port.valid & (port.warp == warp)) << port.register for port in ports))
+                )
+            m.d.sync += mask.eq(Mux(self.launch, 0, mask & ~dropped | entered))
+        return m
+
+    # --- A row per name.
+
+    def _rows_of_names(self, m: Module) -> None:
+        """Build memories of physical registers. What loses its number keeps it in its row: the masks tell."""
+        core = self._config.sub_core
         mapped = Array(self.mapped)
         banks = []
         for number in range(TABLE_BANKS):
             memory = m.submodules[f"bank_{number}"] = Memory(
-                shape=bits(self._config.sub_core.warp_registers),
-                depth=warps * self.registers // TABLE_BANKS,
-                init=[],
+                shape=bits(core.warp_registers), depth=core.warps * self.registers // TABLE_BANKS, init=[]
             )
             banks.append(memory)
             enter, drop, find = self.enter[number], self.drop[number], self.find[number]
@@ -181,20 +213,57 @@ class RenamingTable(wiring.Component):
                 result.physical.eq(found[result.register[:_BANK_WIDTH]]),
                 result.mapped.eq(self._bit(mapped, result)),
             ]
-        for warp, mask in enumerate(self.mapped):
-            entered, dropped = (
-                Signal(self.registers, name=f"{name}_{warp}") for name in ("entered", "dropped")
-            )
-            for ports, changed in ((self.enter, entered), (self.drop, dropped)):
-                m.d.comb += changed.eq(
-                    reduce(or_, ((port.valid & (port.warp == warp)) << port.register for port in ports))
-                )
-            m.d.sync += mask.eq(Mux(self.launch, 0, mask & ~dropped | entered))
-        return m
 
-    def _row(self, port: FindInterface | EnterInterface | DropInterface) -> Value:
+    def _row(self, port: _Port) -> Value:
         """Address of a register in its bank."""
         return Cat(port.register[_BANK_WIDTH : bits(self.registers)], port.warp)
 
     def _bit(self, mapped: Array[Signal], port: FindInterface) -> Value:
         return (mapped[port.warp] >> port.register)[0]
+
+    # --- A row per physical register.
+
+    def _rows_of_numbers(self, m: Module) -> None:
+        """Build the content-addressable memory. A signal holds one bit of all rows, not all bits of one: a
+        port compares with all rows at once."""
+        core = self._config.sub_core
+        rows, width = core.warp_registers, core.warp_width + bits(self.registers)
+        self._owned = Signal(rows, name="owned")
+        self._owners = [Signal(rows, name=f"owner_{bit}", reset_less=True) for bit in range(width)]
+        enters: list[tuple[Value, Value]] = []
+        drops: list[Value] = []
+        for bank, (find, enter, drop) in enumerate(zip(self.find, self.enter, self.drop, strict=True)):
+            self._answer(m, find, self._search(m, self._name(find, bank), f"find_{bank}"))
+            leaves = self._search(m, self._name(drop, bank), f"drop_{bank}")
+            m.d.comb += drop.physical.eq(encode(leaves))
+            drops.append(Mux(drop.valid, leaves, 0))
+            comes = decode(m, enter.physical, enter.valid, rows, f"enter_{bank}_gets")
+            enters.append((comes, self._name(enter, bank)))
+        for number, result in enumerate(self.result):
+            self._answer(m, result, self._search(m, self._name(result), f"result_{number}"))
+        self._own(m, enters, drops)
+
+    def _name(self, port: _Port, bank: int | None = None) -> Value:
+        """Name of a register, as a row holds it. The registers of a bank have its number in their own."""
+        first: Value = port.register[:_BANK_WIDTH] if bank is None else Const(bank, _BANK_WIDTH)
+        return Cat(first, self._row(port))
+
+    def _search(self, m: Module, name: Value, port: str) -> Signal:
+        """Search for the row with a name, one-hot; 0 if none has it."""
+        has = Signal(len(self._owned), name=f"{port}_has")
+        same = (Mux(asked, owner, ~owner) for asked, owner in zip(name, self._owners, strict=True))
+        m.d.comb += has.eq(reduce(and_, same, self._owned))
+        return has
+
+    def _answer(self, m: Module, port: FindInterface, has: Signal) -> None:
+        m.d.comb += [port.physical.eq(encode(has)), port.mapped.eq(has.any())]
+
+    def _own(self, m: Module, enters: list[tuple[Value, Value]], drops: list[Value]) -> None:
+        """Keep the names. `enters`: a row, one-hot, and the name it gets; `drops`: rows that lose theirs."""
+        entered = Signal(len(self._owned), name="rows_entered")
+        dropped = Signal(len(self._owned), name="rows_dropped")
+        m.d.comb += [entered.eq(reduce(or_, (comes for comes, _ in enters))), dropped.eq(reduce(or_, drops))]
+        m.d.sync += self._owned.eq(Mux(self.launch, 0, self._owned & ~dropped | entered))
+        for bit, owner in enumerate(self._owners):
+            ones = reduce(or_, (Mux(name[bit], comes, 0) for comes, name in enters))
+            m.d.sync += owner.eq(owner & ~entered | ones)

@@ -291,6 +291,7 @@ class Harness(Elaboratable):
                 Assert(rename.has[warp][register] == (self.mapped[place] | self.exempt[place])),
                 Assert(self.begun.any() | ~self.exempt[place] | (self.own[place] == warp)),
             ]
+        self._named(m)
         self._counted(m)
         self._chosen(m)
         for warp in range(WARPS):
@@ -299,6 +300,19 @@ class Harness(Elaboratable):
                 Assert(rename.release._writing[warp] == self.writing[warp]),
             ]
         self._released(m)
+
+    def _named(self, m: Module) -> None:
+        """A name stands beside one physical register, and its register is in the mask of its warp."""
+        table = self.unit.table
+        for place, (warp, register) in enumerate(PLACES):
+            named = Cat(
+                owned & (Cat(*bits) == register + REGISTERS * warp)
+                for owned, *bits in zip(table._owned, *table._owners, strict=True)
+            )
+            m.d.comb += [
+                Assert(sum(named) == table.mapped[warp][register]),
+                Assert(self.mapped[place] == named.any()),
+            ]
 
     def _released(self, m: Module) -> None:
         """What is in the last stage of the release unit is not to be read, and not on its way."""

@@ -7,7 +7,9 @@ from functools import partial
 from typing import Any
 
 import pytest
+from amaranth.hdl import Cat, Const, Fragment, Module, Signal, Value
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
 from tests.hdl.wrapped import wrapped
@@ -31,6 +33,8 @@ def lockstep(machine: str, seed: int, unit: Any = RenamingTable, cycles: int = 6
     async def bench(ctx: Any) -> None:
         nonlocal found
         for _ in range(cycles):
+            launches = rng.random() < 0.05
+            ctx.set(rtl.launch, launches)
             assert [ctx.get(mask) for mask in rtl.mapped] == model.mapped
             for bank in range(TABLE_BANKS):
                 register = rng.randrange(bank, top, TABLE_BANKS)
@@ -45,7 +49,7 @@ def lockstep(machine: str, seed: int, unit: Any = RenamingTable, cycles: int = 6
                 if place is not None:
                     found += 1
                     assert ctx.get(rtl.find[bank].physical) == place
-                if rng.random() < 0.3:
+                if launches or rng.random() < 0.3:
                     continue
                 if place is not None:
                     ctx.set(rtl.drop[bank].valid, 1)
@@ -66,6 +70,9 @@ def lockstep(machine: str, seed: int, unit: Any = RenamingTable, cycles: int = 6
                     assert ctx.get(port.physical) == place
             await ctx.tick()
             model.edge()
+            if launches:
+                model.launch()
+                free[:] = range(core.warp_registers)
             owners = model.owners()
             assert len(owners) == sum(mask.bit_count() for mask in model.mapped)
             assert len(owners) + len(free) == core.warp_registers
@@ -75,9 +82,15 @@ def lockstep(machine: str, seed: int, unit: Any = RenamingTable, cycles: int = 6
 
 
 @FEW
-@given(machine=machines, seed=SEEDS)
-def test_equals_golden(machine: str, seed: int) -> None:
-    lockstep(machine, seed)
+@given(machine=machines, seed=SEEDS, unit=st.sampled_from([RenamingTable, Few]))
+def test_equals_golden(machine: str, seed: int, unit: Any) -> None:
+    lockstep(machine, seed, unit)
+
+
+@pytest.mark.parametrize(("unit", "memories"), [(RenamingTable, 0), (Few, TABLE_BANKS)])
+def test_a_table_of_few_names_has_a_row_for_each(unit: Any, memories: int) -> None:
+    fragment = Fragment.get(unit(MACHINES["tiny"], 1), None)
+    assert len(fragment.subfragments) == memories
 
 
 def test_a_register_that_is_not_dropped_is_caught() -> None:
@@ -87,6 +100,114 @@ def test_a_register_that_is_not_dropped_is_caught() -> None:
         )
 
     assert fails(lambda seed: lockstep("tiny", seed, keeps))
+
+
+class Undropped(RenamingTable):
+    """A physical register that is released keeps the name of who had it."""
+
+    def _own(self, m: Module, enters: Any, drops: Any) -> None:
+        super()._own(m, enters, [mask & 0 for mask in drops])
+
+
+class Unlaunched(RenamingTable):
+    """Names outlast their launch; the masks beside them do not."""
+
+    def _own(self, m: Module, enters: Any, drops: Any) -> None:
+        hears, self.launch = self.launch, Const(0, 1)
+        super()._own(m, enters, drops)
+        self.launch = hears
+
+
+class Mixed(RenamingTable):
+    """A name is joined with that of who had the physical register before."""
+
+    def _own(self, m: Module, enters: Any, drops: Any) -> None:
+        super()._own(m, enters, drops)
+        for bit, owner in enumerate(self._owners):
+            for comes, name in enters:
+                with m.If(name[bit] & comes.any()):
+                    m.d.sync += owner.eq(owner | comes)
+
+
+class Alone(RenamingTable):
+    """Of the registers that are entered in a cycle, that of the last bank gets no name."""
+
+    def _own(self, m: Module, enters: Any, drops: Any) -> None:
+        super()._own(m, [*enters[:-1], (enters[-1][0] & 0, enters[-1][1])], drops)
+
+
+class AnyWarp(RenamingTable):
+    """A name lacks a bit of its warp."""
+
+    def _name(self, port: Any, bank: int | None = None) -> Value:
+        return Cat(super()._name(port, bank)[:-1], Const(0, 1))
+
+
+class Forwarded(RenamingTable):
+    """What is entered is found in the cycle in which it is entered."""
+
+    def _answer(self, m: Module, port: Any, has: Signal) -> None:
+        super()._answer(m, port, has)
+        for enter in self.enter:
+            mine = (enter.warp == port.warp) & (enter.register == port.register)
+            with m.If(enter.valid & mine):
+                m.d.comb += [port.mapped.eq(1), port.physical.eq(enter.physical)]
+
+
+@pytest.mark.parametrize("unit", [Undropped, Unlaunched, Mixed, Alone, AnyWarp, Forwarded])
+def test_mutants_are_caught(unit: Any) -> None:
+    assert fails(lambda seed: lockstep("tiny", seed, unit))
+
+
+def steps(table: Any, cycles: list[dict[str, Any]]) -> list[int | None]:
+    """What port `find` of bank 1 answers for register 5 of warp 1 in each cycle; None: no physical register.
+
+    A cycle is a `launch`, or the `physical` register and warp that `enter` or `drop` name register 5 with."""
+    found: list[int | None] = []
+
+    async def bench(ctx: Any) -> None:
+        for cycle in cycles:
+            ctx.set(table.launch, "launch" in cycle)
+            for name, port in (("find", table.find[1]), ("enter", table.enter[1]), ("drop", table.drop[1])):
+                ctx.set(port.register, 5)
+                ctx.set(port.warp, cycle.get(name, 1))
+            for name in ("enter", "drop"):
+                ctx.set(getattr(table, name)[1].valid, name in cycle)
+            ctx.set(table.enter[1].physical, cycle.get("physical", 0))
+            find = table.find[1]
+            found.append(ctx.get(find.physical) if ctx.get(find.mapped) else None)
+            await ctx.tick()
+
+    simulate(table, bench)
+    return found
+
+
+def test_an_entry_counts_from_the_next_cycle_on_and_stands() -> None:
+    """A register that is entered as it is looked up is not found; afterwards it is, for as long as it
+    stands."""
+    table = RenamingTable(MACHINES["tiny"], 1)
+    assert steps(table, [{"enter": 1, "physical": 300}, *[{}] * 40]) == [None, *[300] * 40]
+
+
+def test_a_register_that_is_dropped_is_found_for_the_last_time() -> None:
+    """Its physical register goes to another warp in the next cycle, and is found under that name alone."""
+    table = RenamingTable(MACHINES["tiny"], 1)
+    cycles = [{"enter": 1, "physical": 7}, {"drop": 1}, {"enter": 2, "physical": 7}, {}, {"find": 2}]
+    assert steps(table, cycles) == [None, 7, None, None, 7]
+
+
+def test_a_launch_takes_all_names() -> None:
+    """The number that a name had goes to another one, and the name gets another number."""
+    table = RenamingTable(MACHINES["tiny"], 1)
+    cycles = [
+        {"enter": 1, "physical": 7},
+        {"launch": True},
+        {"enter": 1, "physical": 9},
+        {"enter": 2, "physical": 7},
+        {},
+        {"find": 2},
+    ]
+    assert steps(table, cycles) == [None, 7, None, 9, 9, 7]
 
 
 @pytest.mark.parametrize("results", [0, -1, "two"])
