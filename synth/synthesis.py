@@ -47,8 +47,8 @@ _HUGE = 500_000
 #: A unit of more cells in parts is not mapped as a whole. Parts are copies: `engine` has 612 000 in parts and
 #: 314 000 as a whole.
 _WHOLE = 800_000
-#: Share of the clock by which a netlist may miss it and be tried again.
-_NEAR = 0.15
+#: Shares of the clock by which a netlist may miss it and be tried again: with full and with little effort.
+_NEAR, _NEAR_QUICKLY = 0.15, 0.25
 #: Times the clock from which on a large netlist is not tried again.
 _HOPELESS = 2.0
 #: By which shares of the clock the mapper's target is then shortened, until the clock is met.
@@ -508,7 +508,7 @@ def _quickly(
         tried = [one(flow.PLAIN, target, flow.QUICK, in_parts=True)]
         if tried[0].in_parts:
             parts = tried
-            near = parts[0].delay <= (1 + _NEAR) * clock
+            near = parts[0].delay <= (1 + _NEAR_QUICKLY) * clock
             if not parts[0].late:
                 return parts
             if len(parts[0].net.cells) > _WHOLE:
@@ -524,7 +524,7 @@ def _quickly(
         tried.append(one(flow.PLAIN, target, tried[0].way, looked_up))
         around = looked_up if tried[1].delay < tried[0].delay else []
     fastest = min((*parts, *tried), key=lambda one: one.delay)
-    if clock < fastest.delay <= (1 + _NEAR) * clock:
+    if clock < fastest.delay <= (1 + _NEAR_QUICKLY) * clock:
         if fastest.in_parts:
             tried.append(faster())
         else:

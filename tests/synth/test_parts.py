@@ -146,7 +146,7 @@ class _Mapped:
         ({True: 1.5, False: 0.9}, 10, [True, False]),
         ({True: 1.5, False: 1.02}, 10, [True, False, False]),  # once more, with a shorter target
         ({True: 1.02, False: 1.1}, 10, [True, False, True]),  # in parts, which are the faster
-        ({True: 1.2, False: 1.16}, 10, [True, False]),  # too late
+        ({True: 1.3, False: 1.26}, 10, [True, False]),  # too late
         ({True: 1.5}, 10_000_000, [True]),
         ({True: 1.1}, 10_000_000, [True, True]),
         ({False: 0.9}, 10, [False]),  # no sub-units
