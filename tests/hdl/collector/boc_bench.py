@@ -106,9 +106,8 @@ class Bench:
         self.in_flight = [0] * self.warps
         self.seqs = [0] * self.warps
         self.happened: Counter[str] = Counter()
-        self.heads: list[tuple[TraceUop, int] | None] = [
-            None
-        ] * UNITS  # uop and register that each unit offers
+        # Uop and register that each unit offers.
+        self.heads: list[tuple[TraceUop, int] | None] = [None] * UNITS
         self.shown: dict[tuple[int, int], list[int]] = {}  # by uop in collection and number of the read
 
     def value(self) -> Value:

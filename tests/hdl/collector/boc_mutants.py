@@ -59,9 +59,11 @@ def _given_away(m: Any, state: Any, named: Any, upcoming: Any, taken: Any, warp:
 
 
 def _always_next(m: Any, state: Any, named: Any, upcoming: Any, taken: Any, warp: int) -> None:
-    """What is named next is looked up, offered or not."""
-    now = [SimpleNamespace(changes=Const(1), warp=each.warp, register=each.register) for each in upcoming]
-    boc_results.look_ahead(m, state, named, now, taken, warp)  # type: ignore[arg-type]
+    """A collector looks up the register that a unit names next, whether or not the unit offers it next."""
+    now: Any = [
+        SimpleNamespace(changes=Const(1), warp=each.warp, register=each.register) for each in upcoming
+    ]
+    boc_results.look_ahead(m, state, named, now, taken, warp)
 
 
 def _wrong_unit(m: Any, config: Any, boc: Any, uops: Any, *rest: Any) -> Any:
