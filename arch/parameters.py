@@ -287,6 +287,14 @@ class MappingConfig(_Checked):
         "renaming: size of a sub-core's renaming table; registers of a kernel that it has no room for are "
         "not renamed",
     )
+    lookup_stages: int = item(
+        0,
+        "cycles",
+        "renaming: registered stages of the look-up of operands' names: the first one between the issue of a "
+        "uop and the look-up, the second one between the look-up and the requests at the banks",
+        low=0,
+        high=2,
+    )
     release_flags: str = item(
         "off",
         "policy",

@@ -95,7 +95,9 @@ class SubCore(wiring.Component):
         self.registers = build_registers(config, scheme, probe)
         self.collectors = build_collectors(config, scheme, self.registers, probe)
         self._heads: list[Record] = next(iter(optional(self.collectors, "heads")), [])
-        self.buffers = InstructionBuffers(config, probe, shown=len(self._heads) > 0)
+        # Where names are looked up in cycles of their own, an array of first uops would be read too late.
+        staged = scheme.units.mapping.renames and config.sub_core.mapping.lookup_stages > 0
+        self.buffers = InstructionBuffers(config, probe, shown=len(self._heads) > 0 or staged)
         collection = self.registers.collection
         self.scoreboard = Scoreboard(
             config,
@@ -359,7 +361,7 @@ class SubCore(wiring.Component):
         for warp, first in enumerate(moves.first):
             wiring.connect(m, buffers.hazards[warp], first)
             m.d.comb += moves.missing[warp].eq(registers.missing[warp])
-        for warp, (seen, first) in enumerate(zip(self._heads, buffers.heads, strict=True)):
+        for warp, (seen, first) in enumerate(zip(self._heads, buffers.heads, strict=False)):
             m.d.comb += seen.eq(first)
             if moves.stored:
                 with m.If(moves.inserts & (self._turn == warp)):

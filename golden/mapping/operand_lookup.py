@@ -33,23 +33,29 @@ class OperandLookup:
     so a uop whose banks are free loses no time. A uop's requests go to the banks together, when all its names
     are known; one uop goes in a cycle, the oldest that can. Exempt registers need no look-up.
 
+    A register before the look-up and one behind it (`mapping.lookup_stages`) make it as many cycles later:
+    section 6.1 has it within the two or three cycles of the operand collector stage.
+
     Parameters
     ----------
     table, exempt : where to look.
+    stages : registers that there are, the one before the look-up first.
     """
 
-    def __init__(self, table: RenamingTable, exempt: Exempt) -> None:
+    def __init__(self, table: RenamingTable, exempt: Exempt, stages: int = 0) -> None:
         self._table = table
         self._exempt = exempt
+        self._stages = stages
         self._groups: list[Group] = []  # uops that wait, oldest first
         self._new: Group | None = None  # uop of this cycle
+        self._asked: Group | None = None  # in the register before the look-up
+        self._named: Group | None = None  # in the register behind it
 
     def read(self, collector: int, slot: int, warp: int, register: int, tag: int = 0) -> None:
         """A source of a uop, in slot order; those of one uop come in one cycle, and of at most one uop in a
         cycle."""
         if self._new is None:
             self._new = Group(collector, tag, warp)
-            self._groups.append(self._new)
         self._new.sources.append((slot, register))
         own = self._exempt.find(warp, register)
         if own is None:
@@ -59,12 +65,23 @@ class OperandLookup:
 
     @property
     def busy(self) -> bool:
-        """A uop waits."""
-        return bool(self._groups)
+        """A uop waits, or is in a register."""
+        return bool(self._groups) or self._asked is not None or self._named is not None
 
     def step(self) -> tuple[int, Group | None]:
         """One cycle. Returns how many sources were looked up, and the uop whose requests go to the banks."""
-        self._new = None
+        new, self._new = self._new, None
+        if self._stages > 0:
+            new, self._asked = self._asked, new
+        if new is not None:
+            self._groups.append(new)
+        looked_up, group = self._look()
+        if self._stages > 1:
+            group, self._named = self._named, group
+        return looked_up, group
+
+    def _look(self) -> tuple[int, Group | None]:
+        """Look names up. Returns how many, and the uop whose names are all known and whose turn it is."""
         asked = 0
         for group in self._groups:
             if asked == _EVERY_BANK:

@@ -47,7 +47,7 @@ class Renaming(Mapping):
         self._map, self._unmap, self._lookup = probe.ports["map"], probe.ports["unmap"], probe.ports["lookup"]
         self.table = RenamingTable(config.warps)
         self.exempt = Exempt()
-        self.names = OperandLookup(self.table, self.exempt)
+        self.names = OperandLookup(self.table, self.exempt, config.mapping.lookup_stages)
         self.availability = Availability(
             config.warp_registers, config.mapping.policy, config.subarray_registers
         )

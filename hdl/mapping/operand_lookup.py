@@ -95,9 +95,12 @@ class OperandLookup(wiring.Component):
     first stands in a register in front of it. A uop's names wait in registers until the last of them is
     known; who goes comes late, so rows are read one-hot, without an address.
 
+    A register before the look-up and one behind it (`mapping.lookup_stages`) make it as many cycles later:
+    section 6.1 has it within the two or three cycles of the operand collector stage.
+
     Parameters
     ----------
-    config : the machine.
+    config : the machine, with its stages.
     tags : uops that one collector may have in collection.
 
     Members
@@ -107,10 +110,11 @@ class OperandLookup(wiring.Component):
     find : Out(Find) per bank of the table.
     place : Out(Place) per slot. Where it is if it is exempt.
     looked_up : Out. Sources that are looked up in this cycle.
-    named : Out(Named). Combinational from registers and `read`.
+    named : Out(Named). From registers with two stages; else combinational, and from `read`, too, if there is
+        no stage.
 
-    Latency: none for a uop that finds the banks of its sources free and none of its sources in one bank; else
-    until the last of its sources was the oldest of its bank.
+    Latency: a cycle per stage for a uop that finds the banks of its sources free and none of its sources in
+    one bank; else until the last of its sources was the oldest of its bank.
 
     Raises
     ------
@@ -132,6 +136,7 @@ class OperandLookup(wiring.Component):
             raise TypeError(f"OperandLookup needs a number of tags of at least 1, not {tags!r}.")
         self._config = config
         self._tags = tags
+        self._stages = config.sub_core.mapping.lookup_stages
         #: Uops that can wait: all that can be in collection.
         self._uops = config.sub_core.collectors * tags
         super().__init__(
@@ -146,11 +151,11 @@ class OperandLookup(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        read, count = self.read.payload, self._uops
         layout = read_layout(self._config, self._tags)
+        (asked, read), count = self._asked(m, layout), self._uops
         arrives, number, exempt = Signal(), Signal(bits(count)), Signal(MAX_SOURCES)
         m.d.comb += [
-            arrives.eq(self.read.valid & read.source_valid.any()),
+            arrives.eq(asked & read.source_valid.any()),
             number.eq(read.collector * self._tags + read.tag if self._tags > 1 else read.collector),
             exempt.eq(Cat(place.exempt for place in self.place) & read.source_valid),
         ]
@@ -162,7 +167,7 @@ class OperandLookup(wiring.Component):
             with m.If(new[row]):
                 m.d.sync += kept.as_value().eq(read.as_value())
         own = [Cat(1, place.physical) for place in self.place]  # there is a physical register; which
-        banks = [self._bank(m, bank, arrives, number, exempt, uops) for bank in range(TABLE_BANKS)]
+        banks = [self._bank(m, bank, read, arrives, number, exempt, uops) for bank in range(TABLE_BANKS)]
 
         waits = Signal(count)  # uops that wait for names
         complete, known, leaves = Signal(count), Signal(), Signal(count)
@@ -172,17 +177,18 @@ class OperandLookup(wiring.Component):
             leaves.eq(self.oldest(complete, age_matrix(m, new))),
         ]
         late, uop = Signal(), record(layout)  # the uop that goes has waited; the uop
+        named = self._named(m)
         m.d.comb += [
             late.eq(complete.any()),
             uop.as_value().eq(Mux(late, pick(leaves, [kept.as_value() for kept in uops]), read.as_value())),
-            self.named.valid.eq(late | known),
-            self.named.collector.eq(uop.collector),
-            self.named.warp.eq(uop.warp),
-            self.named.slots.eq(uop.source_valid),
+            named.valid.eq(late | known),
+            named.collector.eq(uop.collector),
+            named.warp.eq(uop.warp),
+            named.slots.eq(uop.source_valid),
             self.looked_up.eq(sum(bank.slot.any() for bank in banks)),
         ]
         if self._tags > 1:
-            m.d.comb += self.named.tag.eq(uop.tag)
+            m.d.comb += named.tag.eq(uop.tag)
         m.d.sync += waits.eq(waits & ~leaves | Mux(known & ~late, 0, new))
         here = [Mux(late, (leaves & bank.ends).any(), ~bank.waits) for bank in banks]
         for slot in range(MAX_SOURCES):
@@ -200,15 +206,50 @@ class OperandLookup(wiring.Component):
             for bank, its in zip(banks, here, strict=True):
                 with m.If(its & bank.slot[slot]):
                     m.d.comb += found.eq(bank.answer)
-            m.d.comb += [self.named.mapped[slot].eq(found[0]), self.named.physical[slot].eq(found[1:])]
+            m.d.comb += [named.mapped[slot].eq(found[0]), named.physical[slot].eq(found[1:])]
         return m
 
-    def _bank(
-        self, m: Module, number: int, arrives: Value, new: Value, exempt: Value, uops: list[Record]
-    ) -> _Bank:
-        """Queue of one bank of the table; `new`: number of the new uop, of which the slots `exempt` need no
+    def _asked(self, m: Module, layout: data.StructLayout) -> tuple[Value, Record]:
+        """Test for a new uop, and what it reads: that of `read`, a cycle later if there is a stage before the
         look-up."""
-        read = self.read.payload
+        if self._stages < 1:
+            return self.read.valid, self.read.payload
+        valid, kept = Signal(name="asked"), record(layout, name="asked_for", reset_less=True)
+        m.d.sync += [valid.eq(self.read.valid), kept.as_value().eq(self.read.payload.as_value())]
+        return valid, kept
+
+    def _named(self, m: Module) -> NamedInterface:
+        """What the look-up finds: `named`, or what is there a cycle later if there is a stage behind it."""
+        if self._stages < 2:
+            return self.named
+        found = Named(self._config, self._tags).create(path=("found",))
+        for name in found.signature.members:
+            field = getattr(self.named, name)
+            kept = Signal(len(Value.cast(field)), name=f"kept_{name}", reset_less=name != "valid")
+            m.d.sync += kept.eq(getattr(found, name))
+            m.d.comb += Value.cast(field).eq(kept)
+        return found
+
+    def _bank(
+        self,
+        m: Module,
+        number: int,
+        read: Record,
+        arrives: Value,
+        new: Value,
+        exempt: Value,
+        uops: list[Record],
+    ) -> _Bank:
+        """Queue of one bank of the table.
+
+        Parameters
+        ----------
+        number : of the bank.
+        read : what the new uop reads, if it `arrives`.
+        new : number of the new uop.
+        exempt : slots of it that need no look-up.
+        uops : what those that wait read.
+        """
         mine, asks = Signal(MAX_SOURCES, name=f"mine_{number}"), Signal(name=f"asks_{number}")
         asked = Signal(MAX_SOURCES, name=f"asked_{number}")
         m.d.comb += [

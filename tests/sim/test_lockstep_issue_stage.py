@@ -49,6 +49,15 @@ SCHEMES = [
     "rfc+malekeh-pr+gscalar-half",
     "renaming+scalar-rf",
 ]
+#: Renaming, and rows that ask it for names, each with a look-up in one cycle or two of its own.
+RENAMING = [
+    "renaming",
+    "malekeh+renaming",
+    "bow-wr+renaming+gscalar-half",
+    "rfc+renaming",
+    "renaming+scalar-rf",
+]
+LOOK_UP = "sub_core.mapping.lookup_stages"
 #: Other machines: policies, one warp, no branch hold, flags and bits of the compiler.
 MACHINES = [
     (
@@ -63,6 +72,7 @@ MACHINES = [
     ("baseline", ("sub_core.front_end.buffer_entries=1", "sub_core.front_end.branch_hold=0")),
     ("renaming", ("sub_core.mapping.release_flags=on", "sub_core.front_end.scheduler=gto")),
     ("malekeh", ("sub_core.front_end.scheduler=two_level", "sub_core.collector.sthld=8")),
+    *((scheme, (f"{LOOK_UP}={stages}",)) for stages in (1, 2) for scheme in RENAMING),
 ]
 
 

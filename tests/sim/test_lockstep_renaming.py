@@ -64,6 +64,24 @@ def test_policies_and_schedulers(policy: str, scheduler: str) -> None:
     assert outcome.result.counters["renaming.unmaps"]
 
 
+@pytest.mark.quick("2")
+@pytest.mark.parametrize("stages", [1, 2])
+def test_stages_of_the_look_up(stages: int) -> None:
+    """A random program on a machine whose operands have their names as many cycles later."""
+    cycles = []
+    for number in (0, stages):
+        config = with_overrides(
+            preset("tiny"),
+            ["sub_core.warps=2", "sub_core.rows=12", "lanes=2", f"sub_core.mapping.lookup_stages={number}"],
+        )
+        trace = with_flags(random_trace(6, ctas=2, warps=2, length=10, barriers=0), 6, exempt=0b100100)
+        outcome = lockstep(trace, config, SCHEME, PysimEngine())
+        assert outcome.divergence is None, f"seed 6: {outcome.divergence.reason}"
+        assert outcome.result is not None
+        cycles.append(outcome.result.cycles)
+    assert cycles[0] < cycles[1]
+
+
 @pytest.mark.quick("gto")
 @pytest.mark.parametrize("scheduler", ["gto", "two_level"])
 def test_the_registers_of_a_cta_are_kept(scheduler: str) -> None:

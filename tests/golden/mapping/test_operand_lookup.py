@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from warpbank.golden.mapping.exempt import Exempt
 from warpbank.golden.mapping.operand_lookup import OperandLookup
 from warpbank.golden.mapping.table import RenamingTable
 
 
-def _lookup(exempt: int = 0) -> OperandLookup:
+def _lookup(exempt: int = 0, stages: int = 0) -> OperandLookup:
     """Warps 0 and 1; register r is in physical register 10 + r, odd warps' in 50 + r."""
     table, places = RenamingTable(2), Exempt()
     places.launch(exempt, 2)
@@ -15,7 +17,7 @@ def _lookup(exempt: int = 0) -> OperandLookup:
         for register in range(12):
             table.enter(warp, register, 10 + 40 * warp + register)
     table.edge()
-    return OperandLookup(table, places)
+    return OperandLookup(table, places, stages)
 
 
 def _ask(names: OperandLookup, collector: int, warp: int, *registers: int) -> None:
@@ -77,3 +79,28 @@ def test_exempt_registers_need_no_look_up() -> None:
     assert asked == 1
     assert group is not None
     assert group.places == {0: 0, 1: 15}
+
+
+@pytest.mark.parametrize("stages", [0, 1, 2])
+def test_a_stage_takes_a_cycle(stages: int) -> None:
+    """The first stage delays the look-ups, too."""
+    names = _lookup(stages=stages)
+    _ask(names, 0, 0, 1, 2)
+    for cycle in range(stages + 1):
+        assert cycle == 0 or names.busy
+        asked, group = names.step()
+        assert asked == 2 * (cycle == min(stages, 1))
+        assert (group is not None) == (cycle == stages)
+    assert group is not None
+    assert group.places == {0: 11, 1: 12}
+    assert not names.busy
+
+
+def test_a_uop_a_cycle_goes_through_the_stages() -> None:
+    names = _lookup(stages=2)
+    found = []
+    for collector in range(4):
+        _ask(names, collector, 0, collector)
+        found.append(names.step()[1])
+    found += [names.step()[1] for _ in range(2)]
+    assert [group and group.collector for group in found] == [None, None, 0, 1, 2, 3]

@@ -89,3 +89,31 @@ class EarlyName(OperandLookup):
 
 
 MUTANTS = [YoungerFirst, LostRequest, AnyOrder, WrongBank, EarlyName]
+
+
+class NoStageBefore(OperandLookup):
+    """A uop is looked up in the cycle in which it asks."""
+
+    def _asked(self, m: Module, layout: Any) -> Any:
+        return self.read.valid, self.read.payload
+
+
+class NoStageBehind(OperandLookup):
+    """Names go to the banks in the cycle in which they are found."""
+
+    def _named(self, m: Module) -> Any:
+        return self.named
+
+
+class StaleNames(OperandLookup):
+    """The stage behind the look-up is always full."""
+
+    def _named(self, m: Module) -> Any:
+        found = super()._named(m)
+        with m.If(~found.valid):
+            m.d.comb += self.named.valid.eq(1)
+        return found
+
+
+#: Mutants of a look-up with two stages.
+STAGE_MUTANTS = [NoStageBefore, NoStageBehind, StaleNames]

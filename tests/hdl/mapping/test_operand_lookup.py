@@ -10,25 +10,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
-from tests.hdl.mapping.broken_lookup import MUTANTS
+from tests.hdl.mapping.broken_lookup import MUTANTS, STAGE_MUTANTS
 from tests.hdl.wrapped import wrapped
+from warpbank.arch.config import with_overrides
 from warpbank.golden.mapping.exempt import Exempt
 from warpbank.golden.mapping.operand_lookup import OperandLookup as Golden
 from warpbank.golden.mapping.table import TABLE_BANKS, RenamingTable
 from warpbank.hdl.mapping.operand_lookup import OperandLookup
 
 
-def lockstep(machine: str, seed: int, tags: int = 1, unit: Any = OperandLookup, cycles: int = 80) -> int:
+def lockstep(
+    machine: str, seed: int, tags: int = 1, unit: Any = OperandLookup, cycles: int = 80, stages: int = 0
+) -> int:
     """Returns how many uops got their names before an older one."""
     rng = random.Random(seed)
-    config = MACHINES[machine]
+    config = with_overrides(MACHINES[machine], [f"sub_core.mapping.lookup_stages={stages}"])
     core = config.sub_core
     rtl, table = unit(config, tags), RenamingTable(core.warps)
     exempt = Exempt()
     exempt.launch(
         rng.getrandbits(8) & rng.getrandbits(8) if core.warp_registers >= 8 * core.warps else 0, core.warps
     )
-    model = Golden(table, exempt)
+    model = Golden(table, exempt, stages)
     for warp in range(core.warps):
         for register in rng.sample(range(256), 100):
             table.enter(warp, register, rng.randrange(core.warp_registers))
@@ -99,9 +102,9 @@ def lockstep(machine: str, seed: int, tags: int = 1, unit: Any = OperandLookup, 
 
 
 @FEW
-@given(machine=machines, tags=st.sampled_from([1, 3]), seed=SEEDS)
-def test_equals_golden(machine: str, tags: int, seed: int) -> None:
-    lockstep(machine, seed, tags)
+@given(machine=machines, tags=st.sampled_from([1, 3]), stages=st.integers(0, 2), seed=SEEDS)
+def test_equals_golden(machine: str, tags: int, stages: int, seed: int) -> None:
+    lockstep(machine, seed, tags, stages=stages)
 
 
 def test_a_younger_uop_may_go_first() -> None:
@@ -124,3 +127,8 @@ def test_a_late_name_is_caught() -> None:
 @pytest.mark.parametrize("unit", MUTANTS)
 def test_mutants_are_caught(unit: Any) -> None:
     assert fails(lambda seed: lockstep("per_warp", seed, unit=unit))
+
+
+@pytest.mark.parametrize("unit", STAGE_MUTANTS)
+def test_mutants_of_the_stages_are_caught(unit: Any) -> None:
+    assert fails(lambda seed: lockstep("per_warp", seed, unit=unit, stages=2))

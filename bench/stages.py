@@ -1,7 +1,7 @@
-"""Price in IPC of the stage between choice and issue of a uop: `python -m bench.issue_stage`.
+"""Price in IPC of pipeline stages: `python -m bench.stages`.
 
-With the stage (`sub_core.front_end.issue_stages`) a dependent uop issues a cycle later, and a warp issues in
-every second cycle at most.
+By default that of the stage between choice and issue of a uop (`sub_core.front_end.issue_stages`), with which
+a dependent uop issues a cycle later, and a warp issues in every second cycle at most.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bench import command_line
 from bench.golden import mean
 from warpbank import workloads
 
-_STAGE = {"sub_core.front_end.issue_stages": 1}
+_ISSUE = "sub_core.front_end.issue_stages=1"
 
 
 def main(
@@ -23,15 +23,20 @@ def main(
     kernel: Annotated[list[str] | None, typer.Option(help="May be repeated; default: all.")] = None,
     size: str = "tiny",
     preset: str = "turing",
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", help=f"Stage, KEY=VALUE; may be repeated; default: {_ISSUE}.")
+    ] = None,
 ) -> None:
-    """Simulate every kernel with and without the stage, and print how IPC changes."""
-    lines = [f"{size}, {preset}", "| scheme | mean | least | | greatest | |", "|---|---:|---:|---|---:|---|"]
+    """Simulate every kernel with and without the stages, and print how IPC changes."""
+    stages = sets or [_ISSUE]
+    lines = [f"{size}, {preset}, {', '.join(stages)}"]
+    lines += ["| scheme | mean | least | | greatest | |", "|---|---:|---:|---|---:|---|"]
     for scheme in schemes or ["baseline"]:
         found: list[tuple[float, str]] = []
         for name in kernel or workloads.names():
             with_it, without = (
                 wb.run(name, size=size, scheme=scheme, preset=preset, overrides=fields).ipc
-                for fields in (_STAGE, {})
+                for fields in (stages, [])
             )
             found.append((with_it / without, name))
         average = mean([ratio for ratio, _ in found])
