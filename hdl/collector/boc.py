@@ -271,6 +271,10 @@ class Boc(BocEvents, wiring.Component):
             [Signal(entries, name=f"named_{warp}_{unit}", reset_less=True) for unit in range(UNITS)]
             for warp in warps
         ]  # entries for the register that a unit offers
+        # Entries that expect a result: in registers where the machine is made for its clock, with a stage
+        # between choice and issue.
+        staged = self._config.sub_core.front_end.issue_stages > 0
+        self._expecting = [Signal(entries, name=f"expecting_{warp}") for warp in warps] if staged else []
         self._wrote: list[Signal] = [Signal(entries, name=f"wrote_{warp}") for warp in warps]
         self._values = [Values(m, self._config, entries, str(warp)) for warp in warps]
         self._rows: list[Signal] = []  # places of the operands of the uop that leaves
@@ -287,6 +291,7 @@ class Boc(BocEvents, wiring.Component):
             self.keep,
             self._evicts,
             self._late.full,
+            self._expecting,
         )
         self._late.take(m, self._claim.entries, self._claim.write, self.deliver)
         self._written = [self._late.written(m, warp) for warp in warps]
@@ -451,7 +456,7 @@ class Boc(BocEvents, wiring.Component):
             slid.eq(self.slide & (self.issue.payload.warp == warp)),
             moves.eq(done & ~unit.still | slid),
         ]
-        self._uops_of(m, warp, allocated, gone)
+        pins = self._uops_of(m, warp, allocated, gone)
 
         arrived, taken = self._claim.arrived[warp], Mux(done, unit.taken, 0)
         look_ahead(m, state, self._named[warp], self.upcoming, taken, warp)
@@ -483,6 +488,8 @@ class Boc(BocEvents, wiring.Component):
             ),
         ]
         touched, leaves = Mux(done, unit.touched, 0), squeezed & state.dirty
+        if self._expecting:
+            self._expect(m, warp, arrived, moves, dropped, pins)
         for bit, (plane, older) in enumerate(
             zip(state.idle, counted(state.idle, state.valid & ~state.passed), strict=True)
         ):
@@ -500,8 +507,49 @@ class Boc(BocEvents, wiring.Component):
         if self._probe:
             self._collector_events(m, warp, present)
 
-    def _uops_of(self, m: Module, warp: int, allocated: Signal, gone: Value) -> None:
-        """Update the uops in one collector by issue, insertion, operands and dispatch."""
+    def _expect(
+        self, m: Module, warp: int, arrived: Value, moves: Value, dropped: Value, pins: Value
+    ) -> None:
+        """Find the entries of a collector that expect a result in the next cycle.
+
+        What the forwarding logic finds is late, so it meets the rest last. An entry that it gives a result is
+        one of them. One that expects a result already stays one until that arrives, unless it is lost or
+        leaves the window with nobody that reads it and nothing that is to be written back.
+
+        Parameters
+        ----------
+        arrived : entries whose result arrives.
+        moves : the window moves by a uop.
+        dropped : entries that it leaves behind.
+        pins : entries that a uop in collection reads, or a result waits for, in the next cycle.
+        """
+        unit, state, done = self._inserters[warp], self._state[warp], self._done[warp]
+        squeezed = Mux(self._chosen[warp], unit.squeezed, 0)
+        stays, kept, wanted = (
+            Signal(self._entries, name=f"{name}_{warp}") for name in ("stays", "kept", "wanted")
+        )
+        last = self._window - 1
+        older = counted(state.idle, state.valid & ~state.passed)
+        passes = reduce(and_, (plane if last >> bit & 1 else ~plane for bit, plane in enumerate(older)))
+        dirty = state.dirty & ~dropped & ~self._wrote[warp] | (arrived if self._evicts else 0)
+        m.d.comb += [
+            stays.eq(state.valid & state.reserved & ~arrived & ~dropped & ~(squeezed & ~state.dirty)),
+            kept.eq(~Mux(moves, passes, state.passed) & ~squeezed | pins),
+            wanted.eq(dirty & (state.keep | squeezed)),
+        ]
+        with_uop = unit.expected | stays & ~unit.taken & ~unit.invalid & (
+            unit.touched
+            | kept
+            | wanted & ~unit.clean & ~unit.keep_clear
+            | dirty & ~unit.clean & unit.keep_set
+        )
+        m.d.sync += self._expecting[warp].eq(
+            Mux(self.start[warp], 0, Mux(done, with_uop, stays & (kept | wanted)))
+        )
+
+    def _uops_of(self, m: Module, warp: int, allocated: Signal, gone: Value) -> Value:
+        """Update the uops in one collector by issue, insertion, operands and dispatch. Returns the entries
+        that a uop in collection reads, or a result waits for, in the next cycle."""
         unit, uop, done, window = self._inserters[warp], self._uop[warp], self._done[warp], self._window
         busy, inserted, tag_ = self._busy[warp], self._inserted[warp], self._tag[warp]
         into = decode(m, uop.tag, done, window, f"into_{warp}")
@@ -525,10 +573,9 @@ class Boc(BocEvents, wiring.Component):
             there = ~(uses & ~unit.filled).any()
             m.d.comb += self._completes[warp][tag].eq(busy[tag] & inserted[tag] & there)
             m.d.sync += self._complete[warp][tag].eq(Mux(into[tag], unit.complete, stay[tag] & there))
-        m.d.sync += [
-            self._pinned[warp].eq(reduce(or_, pinned) | Mux(done, unit.uses, 0) | self._late.waits(warp)),
-            self._taken[warp].eq(self._goes[warp].taken),
-        ]
+        pins = reduce(or_, pinned) | Mux(done, unit.uses, 0) | self._late.waits(warp)
+        m.d.sync += [self._pinned[warp].eq(pins), self._taken[warp].eq(self._goes[warp].taken)]
+        return pins
 
     def _values_of(self, m: Module, warp: int, changed: Value, rows: Sequence[Value]) -> None:
         """Write operands and results into a collector, and show the operands of the uop that leaves it."""

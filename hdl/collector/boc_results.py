@@ -43,6 +43,7 @@ def claim(
     keep: Sequence[WriteBackInterface],
     evicts: bool,
     full: Value,
+    expecting: Sequence[Signal],
 ) -> Claim:
     """Choose the result that goes to a collector, and say which wait for their turn or need no bank. BOW,
     section IV-A.
@@ -58,6 +59,7 @@ def claim(
     keep : its port `keep`.
     evicts : results go nowhere else.
     full : none can be taken.
+    expecting : per collector the entries that expect a result, from registers; none: they are found here.
     """
     taken = Cat(offer.taken for offer in offers)
     found = Signal(UNITS, name="found")
@@ -68,7 +70,11 @@ def claim(
             [Signal(len(state.valid), name=f"meant_{warp}_{unit}") for unit in range(len(offers))],
         )
         m.d.comb += [
-            expects.eq(state.valid & state.reserved & (~state.passed | pinned[warp] | state.owed)),
+            expects.eq(
+                expecting[warp]
+                if expecting
+                else state.valid & state.reserved & (~state.passed | pinned[warp] | state.owed)
+            ),
             *(
                 mask.eq(Mux(offer.valid, expects & here, 0))
                 for mask, here, offer in zip(mine, named[warp], offers, strict=True)

@@ -81,6 +81,11 @@ class Harness(Environment):
         self._choices(m)
         self._queue(m)
         self._looked_up(m)
+        for state, pinned, expecting in zip(
+            self.unit._state, self.unit._pinned, self.unit._expecting, strict=False
+        ):  # none without an issue stage
+            present = ~state.passed | pinned | state.owed
+            m.d.comb += Assert(expecting == state.valid & state.reserved & present)
         for warp in range(self.warps):
             states = self._states(m, warp)
             self._uops(m, warp, states)

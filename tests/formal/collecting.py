@@ -41,10 +41,17 @@ class Few(CollectorConfig):
         return int(self.boc_entries)
 
 
-def machine(warps: int, collectors: int, **collector: Any) -> SmConfig:
-    """Two lanes, so that there are partial writes; `collector`: of `Few`."""
+def machine(warps: int, collectors: int, stages: int = 0, **collector: Any) -> SmConfig:
+    """Two lanes, so that there are partial writes; `stages`: between choice and issue; `collector`: of
+    `Few`."""
     config = with_overrides(
-        preset("tiny"), [f"sub_core.warps={warps}", f"sub_core.collectors={collectors}", f"lanes={LANES}"]
+        preset("tiny"),
+        [
+            f"sub_core.warps={warps}",
+            f"sub_core.collectors={collectors}",
+            f"lanes={LANES}",
+            f"sub_core.front_end.issue_stages={stages}",
+        ],
     )
     return replace(config, sub_core=replace(config.sub_core, collector=Few(**collector)))
 

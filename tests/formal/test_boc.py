@@ -43,8 +43,8 @@ import warpbank.hdl.collector.boc
 from tests.formal.boc_harness import Harness
 from tests.formal.boc_progress import Drains, Fair, UnfairBus, UnfairInsertion, UnfairUnit
 from tests.formal.collecting import machine
-from tests.formal.prove import Refuted, prove, unreached
-from tests.hdl.collector.boc_mutants import DISPATCH_MUTANTS, plant
+from tests.formal.prove import NotInductive, Refuted, prove, unreached
+from tests.hdl.collector.boc_mutants import DISPATCH_MUTANTS, EXPECTING_MUTANTS, plant
 from warpbank.hdl.collector.boc import Boc
 from warpbank.hdl.collector.window import Inserter
 
@@ -63,9 +63,11 @@ def harness(
     inductive: bool = True,
     write_through: bool = False,
     results: int = 1,
+    stages: int = 0,
 ) -> Harness:
-    """As many entries as are needed for two sources and a result, or for a source and two results."""
-    config = machine(warps, warps, window=window, boc_entries="3", allocation="per_warp")
+    """As many entries as are needed for two sources and a result, or for a source and two results; `stages`
+    between choice and issue: which entries expect a result is known a cycle ahead."""
+    config = machine(warps, warps, stages, window=window, boc_entries="3", allocation="per_warp")
     return kind(unit, config, slots=slots, results=results, hints=not write_through, inductive=inductive)
 
 
@@ -73,6 +75,22 @@ def harness(
 def test_values_are_the_newest_and_none_is_lost(write_through: bool, tmp_path: Path) -> None:
     built = harness(write_through=write_through)
     prove(built, built.free, 3, tmp_path, inductive=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("write_through", [False, True])
+def test_what_expects_a_result_is_known_ahead(write_through: bool, tmp_path: Path) -> None:
+    """The registers are what the collectors without an issue stage find."""
+    built = harness(write_through=write_through, stages=1)
+    prove(built, built.free, 3, tmp_path, inductive=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("unit", EXPECTING_MUTANTS)
+def test_what_is_known_wrongly_is_refuted(unit: type[Boc], tmp_path: Path) -> None:
+    built = harness(unit=unit, stages=1)
+    with pytest.raises((Refuted, NotInductive)):
+        prove(built, built.free, 3, tmp_path, inductive=True)
 
 
 @pytest.mark.long

@@ -25,8 +25,8 @@ UNITS = len(Unit)
 REGISTERS = 14
 
 
-def machine(warps: int, window: int, entries: str, lanes: int) -> SmConfig:
-    """A machine with a collector per warp."""
+def machine(warps: int, window: int, entries: str, lanes: int, stages: int = 0) -> SmConfig:
+    """A machine with a collector per warp; `stages`: between choice and issue."""
     return with_overrides(
         preset("tiny"),
         [
@@ -36,6 +36,7 @@ def machine(warps: int, window: int, entries: str, lanes: int) -> SmConfig:
             f"lanes={lanes}",
             f"sub_core.collector.window={window}",
             f"sub_core.collector.boc_entries={entries}",
+            f"sub_core.front_end.issue_stages={stages}",
         ],
     )
 
@@ -47,6 +48,9 @@ BOCS: dict[str, SmConfig] = {
     "short": machine(3, 7, "6", 3),
     "narrow": machine(2, 2, "full", 2),
     "single": machine(1, 4, "7", 1),
+    "staged": machine(3, 3, "full", 2, 1),
+    "staged_short": machine(2, 7, "6", 3, 1),
+    "staged_half": machine(2, 3, "half", 2, 1),
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from amaranth.hdl import Const, Mux
 
 from warpbank.hdl.collector import boc_dispatch, boc_results, boc_values
+from warpbank.hdl.collector.boc import Boc
 from warpbank.hdl.round_robin import Choice, soonest
 
 
@@ -72,6 +73,29 @@ def _wrong_unit(m: Any, config: Any, boc: Any, uops: Any, *rest: Any) -> Any:
     return boc_dispatch.dispatch(m, config, boc, replace(uops, kinds=turned), *rest)
 
 
+class NeverOver(Boc):
+    """An entry expects a result that has arrived."""
+
+    def _expect(self, m: Any, warp: int, arrived: Any, *rest: Any) -> None:
+        super()._expect(m, warp, Const(0, self._entries), *rest)
+
+
+class Unmoved(Boc):
+    """An entry that has left the window expects its result."""
+
+    def _expect(self, m: Any, warp: int, arrived: Any, moves: Any, dropped: Any, pins: Any) -> None:
+        super()._expect(m, warp, arrived, Const(0), dropped, pins)
+
+
+class Unread(Boc):
+    """An entry that has left the window expects no result, whoever reads it."""
+
+    def _expect(self, m: Any, warp: int, arrived: Any, moves: Any, dropped: Any, pins: Any) -> None:
+        super()._expect(m, warp, arrived, moves, dropped, Const(0, self._entries))
+
+
+#: Mutants of what collectors know of expected results a cycle ahead, on machines with an issue stage.
+EXPECTING_MUTANTS = [NeverOver, Unmoved, Unread]
 #: Name -> module in which it is planted, name of what it stands for, and the mutant.
 DISPATCH_MUTANTS: dict[str, tuple[str, str, Any]] = {
     "younger-first": ("boc_dispatch", "soonest", _younger_first),
