@@ -361,7 +361,9 @@ class SubCore(wiring.Component):
         for warp, first in enumerate(moves.first):
             wiring.connect(m, buffers.hazards[warp], first)
             m.d.comb += moves.missing[warp].eq(registers.missing[warp])
-        for warp, (seen, first) in enumerate(zip(self._heads, buffers.heads, strict=False)):
+        for warp, (seen, first) in enumerate(
+            zip(self._heads, buffers.heads[: len(self._heads)], strict=True)
+        ):
             m.d.comb += seen.eq(first)
             if moves.stored:
                 with m.If(moves.inserts & (self._turn == warp)):

@@ -85,7 +85,7 @@ def test_what_expects_a_result_is_known_ahead(write_through: bool, tmp_path: Pat
     prove(built, built.free, 3, tmp_path, inductive=True)
 
 
-@pytest.mark.long
+@pytest.mark.quick("Unmoved")
 @pytest.mark.parametrize("unit", EXPECTING_MUTANTS)
 def test_what_is_known_wrongly_is_refuted(unit: type[Boc], tmp_path: Path) -> None:
     built = harness(unit=unit, stages=1)

@@ -94,7 +94,8 @@ class Unread(Boc):
         super()._expect(m, warp, arrived, moves, dropped, Const(0, self._entries))
 
 
-#: Mutants of what collectors know of expected results a cycle ahead, on machines with an issue stage.
+#: Mutants of what collectors know of expected results a cycle ahead, on machines with an issue stage. Each is
+#: wrong for one cycle, so that proofs refute them.
 EXPECTING_MUTANTS = [NeverOver, Unmoved, Unread]
 #: Name -> module in which it is planted, name of what it stands for, and the mutant.
 DISPATCH_MUTANTS: dict[str, tuple[str, str, Any]] = {
