@@ -210,8 +210,8 @@ class OperandLookup(wiring.Component):
         return m
 
     def _asked(self, m: Module, layout: data.StructLayout) -> tuple[Value, Record]:
-        """Test for a new uop, and what it reads: that of `read`, a cycle later if there is a stage before the
-        look-up."""
+        """Uop that asks for names, as its valid bit and what it reads: that of `read`, a cycle later if there
+        is a stage before the look-up."""
         if self._stages < 1:
             return self.read.valid, self.read.payload
         valid, kept = Signal(name="asked"), record(layout, name="asked_for", reset_less=True)
@@ -219,7 +219,8 @@ class OperandLookup(wiring.Component):
         return valid, kept
 
     def _named(self, m: Module) -> NamedInterface:
-        """What the look-up finds: `named`, or what is there a cycle later if there is a stage behind it."""
+        """Signals for the uop whose names are known: `named`, or those in front of it if there is a stage
+        behind the look-up."""
         if self._stages < 2:
             return self.named
         found = Named(self._config, self._tags).create(path=("found",))
