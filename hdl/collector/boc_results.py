@@ -76,12 +76,14 @@ def claim(
                 else state.valid & state.reserved & (~state.passed | pinned[warp] | state.owed)
             ),
             *(
-                mask.eq(Mux(offer.valid, expects & here, 0))
+                mask.eq(expects & here if expecting else Mux(offer.valid, expects & here, 0))
                 for mask, here, offer in zip(mine, named[warp], offers, strict=True)
             ),
         ]
         masks.append(mine)
-    m.d.comb += found.eq(Cat(Cat(mine[unit] for mine in masks).any() for unit in range(UNITS)))
+    meant = Cat(Cat(mine[unit] for mine in masks).any() for unit in range(UNITS))
+    # Where the entries are known from registers, whether a result is offered at all is known after them.
+    m.d.comb += found.eq(meant & Cat(offer.valid for offer in offers) if expecting else meant)
     port = soonest(m, found, first, "result_port")
     granted = Signal(UNITS)
     m.d.comb += granted.eq(Mux(full, 0, port.one_hot))
