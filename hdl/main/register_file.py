@@ -141,6 +141,11 @@ class MainRegisterFile(Hooked):
         self._only_cache = cached and not operands
         #: Cycles by which a bank is accessed after it is given to somebody.
         self.late = int(self._only_cache and not storage.read_delay)
+        #: Who asks for a bank is known late: after a look-up in a cache, or, on a machine with an issue
+        #: stage, after the collectors' own choice.
+        self._hurried = self._only_cache or (
+            collection.keeps > 0 and config.sub_core.front_end.issue_stages > 0
+        )
         core, tags, evicts = config.sub_core, collection.tags, collection.evicts
         banks, caches = core.banks, core.banks if cached else 0
         self._writers = collection.writers
@@ -323,11 +328,11 @@ class MainRegisterFile(Hooked):
                     )
                 ),
             ]
-            first = soonest if self._only_cache else first_from
+            first = soonest if self._hurried else first_from
             choice = first(m, offers, self.first, f"bank_{number}")
             served.append(choice.one_hot)
             row = Signal(self._config.sub_core.row_width, name=f"row_{number}")
-            if self._only_cache:  # the choice is late: a short way from it
+            if self._hurried:  # a short way from the choice
                 m.d.comb += row.eq(pick(choice.one_hot, list(rows)))
             else:
                 m.d.comb += row.eq(rows[choice.index])
@@ -372,7 +377,7 @@ class MainRegisterFile(Hooked):
         m.d.comb += [
             payload.as_value().eq(
                 pick(choice.one_hot[:UNITS], list(payloads))
-                if self._only_cache
+                if self._hurried
                 else payloads[choice.index[: bits(UNITS)]]
             ),
             port.valid.eq(written & ~back),
