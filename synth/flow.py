@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,14 +81,9 @@ _APART = "".join(
     f"  \\$_{gate}_ join (.A(A), .B(other), .Y(Y));\nendmodule\n"
     for gate in ("AND", "OR")
 )
+_VERILOG = "write_verilog -noattr -noexpr -nohex -nodec mapped.v"
 #: The result, a wire per net.
-_WRITTEN = (
-    "setundef -zero",
-    "splitnets",
-    "opt_clean -purge",
-    "write_json mapped.json",
-    "write_verilog -noattr -noexpr -nohex -nodec mapped.v",
-)
+_WRITTEN = ("setundef -zero", "splitnets", "opt_clean -purge", "write_json mapped.json", _VERILOG)
 
 
 @dataclass(frozen=True)
@@ -223,6 +219,17 @@ def mapped(
         passes += [f"{abc} -D 1 -script most.abc a:{name}" for name in memory_paths.APART]
     yosys.run([*passes, f"{abc} -D {picoseconds:.0f} -script speed.abc", *_WRITTEN], folder)
     return marks
+
+
+def retyped(folder: Path, top: str, name: str, types: Mapping[str, str]) -> None:
+    """Write `mapped.v` in `folder` of a netlist as `mapped` leaves it in JSON, file `name`, with other types
+    of some cells, by name."""
+    design = json.loads((folder / name).read_text())
+    cells = design["modules"][top]["cells"]
+    for cell, kind in types.items():
+        cells[cell]["type"] = kind
+    (folder / "retyped.json").write_text(json.dumps(design))
+    yosys.run(["read_json retyped.json", _VERILOG], folder)
 
 
 def gates(tools: Tools, top: str, folder: Path, boxes: dict[str, str], unread: Sequence[str] = ()) -> None:

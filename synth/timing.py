@@ -27,7 +27,7 @@ METHOD = (
 GUARD = 3.0
 #: Slew in ns where none is known: before the last stage of a memory, and at a register by itself.
 SLEW = 0.02
-_EDGES = ("rise", "fall")
+EDGES = ("rise", "fall")
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Path:
 
 
 @dataclass
-class _At:
+class Arrival:
     """When a net rises and falls, how fast, and why."""
 
     time: list[float] = field(default_factory=lambda: [-1.0, -1.0])
@@ -146,7 +146,7 @@ class Timer:
     ) -> None:
         self._net, self._library, self._boxes, self._begins = net, library, boxes, begins
         self._loads = loads(net, library, boxes, load, guard)
-        self._at: dict[int, _At] = {}
+        self._at: dict[int, Arrival] = {}
         flop = library.flop
         self._launch = min(
             (
@@ -202,8 +202,8 @@ class Timer:
         return found
 
     def _start(self, bit: int, kind: str, arc: Arc, label: str) -> None:
-        load, at = self._loads.get(bit, 0.0), self._at.setdefault(bit, _At())
-        for edge, name in enumerate(_EDGES):
+        load, at = self._loads.get(bit, 0.0), self._at.setdefault(bit, Arrival())
+        for edge, name in enumerate(EDGES):
             if f"cell_{name}" in arc.tables:
                 self._later(
                     at,
@@ -215,7 +215,7 @@ class Timer:
 
     @staticmethod
     def _later(
-        at: _At, edge: int, time: float, slew: float, why: tuple[str, tuple[int, int] | None, str]
+        at: Arrival, edge: int, time: float, slew: float, why: tuple[str, tuple[int, int] | None, str]
     ) -> None:
         at.slew[edge] = max(at.slew[edge], slew)
         if time > at.time[edge]:
@@ -243,8 +243,8 @@ class Timer:
         before = self._at.get(source)
         if before is None:
             return
-        load, at = self._loads.get(bit, 0.0), self._at.setdefault(bit, _At())
-        for edge, name in enumerate(_EDGES):
+        load, at = self._loads.get(bit, 0.0), self._at.setdefault(bit, Arrival())
+        for edge, name in enumerate(EDGES):
             causes = {"positive_unate": (edge,), "negative_unate": (1 - edge,)}.get(arc.sense, (0, 1))
             for cause in causes:
                 if before.time[cause] < 0:
@@ -274,7 +274,7 @@ class Timer:
         last = max(addresses, default=None)
         for name in outs:
             load = self._loads.get(cell.pins[name], 0.0)
-            at = self._at.setdefault(cell.pins[name], _At())
+            at = self._at.setdefault(cell.pins[name], Arrival())
             for edge in (0, 1):
                 late, slew = self._driven(edge, load, timing.load)
                 self._later(at, edge, timing.clock + late, slew, (cell.type, None, f"memory {cell.name}"))
@@ -285,7 +285,7 @@ class Timer:
     def _driven(self, edge: int, load: float, measured: float) -> tuple[float, float]:
         """What a load adds to the time of a memory's data, which was measured with another, and their slew:
         those of a buffer."""
-        name, base = _EDGES[edge], min(load, measured)
+        name, base = EDGES[edge], min(load, measured)
         arc = next(arc for arc in driver(self._library).outputs[0].arcs if f"cell_{name}" in arc.tables)
         time, slew = arc.tables[f"cell_{name}"], arc.tables[f"{name}_transition"]
         return max(0.0, time.at(SLEW, load) - time.at(SLEW, base)), slew.at(SLEW, load)
@@ -296,7 +296,7 @@ class Timer:
         for nets in self._net.outputs.values():
             for bit in nets:
                 for edge in (0, 1):
-                    yield bit, edge, _setup(flop, flop.data), f"output {self._net.name(bit)}"
+                    yield bit, edge, setup(flop, flop.data), f"output {self._net.name(bit)}"
         for cell in self._net.cells:
             if cell.type in self._boxes:
                 for pin, bit in cell.pins.items():
@@ -313,15 +313,15 @@ class Timer:
                 if not each.clock and each.name in cell.pins and any(arc.kind in SETUP for arc in each.arcs):
                     label = f"{'clock gate' if kind.gate else 'register'} {self._net.name(output)}"
                     for edge in (0, 1):
-                        yield cell.pins[each.name], edge, _setup(kind, each.name), label
+                        yield cell.pins[each.name], edge, setup(kind, each.name), label
 
 
-def _setup(cell: Cell, pin: str) -> Any:
+def setup(cell: Cell, pin: str) -> Any:
     """The setup time of a pin as a function of slew and edge."""
     arcs = [arc for arc in cell.pins[pin].arcs if arc.kind in SETUP]
 
     def margin(slew: float, edge: int) -> float:
-        name = f"{_EDGES[edge]}_constraint"
+        name = f"{EDGES[edge]}_constraint"
         return max((arc.tables[name].at(0.0, slew) for arc in arcs if name in arc.tables), default=0.0)
 
     return margin
@@ -374,4 +374,4 @@ def launch(library: Library, load: float) -> float:
 def overhead(library: Library, load: float) -> float:
     """Register overhead, what a register alone takes of a cycle, in ns: clock to output plus setup."""
     flop = library.flop
-    return launch(library, load) + max(_setup(flop, flop.data)(SLEW, edge) for edge in (0, 1))
+    return launch(library, load) + max(setup(flop, flop.data)(SLEW, edge) for edge in (0, 1))

@@ -29,8 +29,8 @@ _HEAD = """library (small) {
 """
 
 
-def _tables(base: float) -> str:
-    values = f'("{base:.3f}, {base + 0.2:.3f}", \\\n"{base + 0.02:.3f}, {base + 0.22:.3f}")'
+def _tables(base: float, slope: float = 0.2) -> str:
+    values = f'("{base:.3f}, {base + slope:.3f}", \\\n"{base + 0.02:.3f}, {base + 0.02 + slope:.3f}")'
     slews = '("0.01, 0.15", "0.02, 0.16")'
     return "".join(
         f"cell_{edge} (delay) {{ values {values}; }}\n{edge}_transition (delay) {{ values {slews}; }}\n"
@@ -39,11 +39,18 @@ def _tables(base: float) -> str:
 
 
 def _gate(
-    name: str, area: float, function: str, inputs: str, base: float, sense: str = "negative_unate"
+    name: str,
+    area: float,
+    function: str,
+    inputs: str,
+    base: float,
+    sense: str = "negative_unate",
+    size: float = 1.0,
 ) -> str:
-    pins = "".join(f"pin ({pin}) {{ direction : input; capacitance : 1.0; }}\n" for pin in inputs)
+    pins = "".join(f"pin ({pin}) {{ direction : input; capacitance : {size}; }}\n" for pin in inputs)
+    tables = _tables(base, 0.2 / size)
     arcs = "".join(
-        f'timing () {{ related_pin : "{pin}"; timing_sense : {sense};\n{_tables(base)}}}\n' for pin in inputs
+        f'timing () {{ related_pin : "{pin}"; timing_sense : {sense};\n{tables}}}\n' for pin in inputs
     )
     tables = 'rise_power (scalar) { values ("0.5"); } fall_power (scalar) { values ("0.3"); }'
     energy = 'internal_power () { related_pin : "%s"; ' + tables + " }"
@@ -74,6 +81,15 @@ _INVERTED = f"""  pin (QN) {{ direction : output; function : "IQN";
     timing () {{ related_pin : "C"; timing_type : rising_edge; timing_sense : non_unate;
 {_tables(0.09)}}} }}
 """
+#: Larger cells of the same functions, two times the area and the pins, half the slope over the load.
+_LARGER = (
+    _gate("INV_2", 1.0, "!A", "A", 0.01, size=2.0),
+    _gate("NAND2_2", 2.0, "!(A & B)", "AB", 0.015, size=2.0),
+    _gate("NOR2_2", 2.0, "(A+B)'", "AB", 0.02, size=2.0),
+    _FLOP.replace("(DFF)", "(DFF_2)")
+    .replace("area : 4.0", "area : 5.0")
+    .replace(_tables(0.08), _tables(0.08, 0.1)),
+)
 _GATES = {
     "INV": _gate("INV", 0.5, "!A", "A", 0.01),
     "BUF": _gate("BUF", 0.8, "A", "A", 0.03, "positive_unate"),
@@ -84,7 +100,9 @@ _GATES = {
 }
 
 
-def text(without: tuple[str, ...] = (), inverted: bool = False) -> str:
-    """The library, some cells left out; `inverted`: flip-flops have an inverted output too."""
+def text(without: tuple[str, ...] = (), inverted: bool = False, sizes: bool = False) -> str:
+    """The library, some cells left out; `inverted`: flip-flops have an inverted output too; `sizes`: some
+    cells have a larger one beside them."""
     cells = _GATES | {"DFF": _FLOP.replace("  pin (Q)", _INVERTED + "  pin (Q)") if inverted else _FLOP}
-    return _HEAD + "".join(body for name, body in cells.items() if name not in without) + "}\n"
+    larger = "".join(_LARGER) if sizes else ""
+    return _HEAD + "".join(body for name, body in cells.items() if name not in without) + larger + "}\n"

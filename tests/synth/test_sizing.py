@@ -1,0 +1,144 @@
+"""Sizing: cells of late paths become larger until the clock is met, and times stay those of a timer that
+begins anew."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.hdl.bench import SEEDS
+from tests.synth import library
+from warpbank.synth import flow, mapped, pdk, sizing, timing, yosys
+from warpbank.synth.flow import Tools
+from warpbank.synth.mapped import Instance, Netlist
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
+    folder = tmp_path_factory.mktemp("library")
+    path = folder / "sizes.lib"
+    path.write_text(library.text(sizes=True))
+    return pdk.load([path], folder)
+
+
+def chain(kinds: str) -> Netlist:
+    """A register, gates of one input in a row, a register; eight more gates hang on each net."""
+    cells = [Instance("first", "DFF", {"C": 0, "D": 1, "Q": 2})]
+    for place, kind in enumerate(kinds.split()):
+        cells.append(Instance(f"gate_{place}", kind, {"A": place + 2, "Y": place + 3}))
+    last = len(cells) + 1
+    loads = [(net, number) for net in range(2, last + 1) for number in range(8)]
+    cells += [
+        Instance(f"load_{net}_{number}", "INV", {"A": net, "Y": 100 * net + number}) for net, number in loads
+    ]
+    cells.append(Instance("last", "DFF", {"C": 0, "D": last, "Q": last + 1}))
+    return Netlist("chain", {"clk": [0], "d": [1]}, {"q": [last + 1]}, cells, {})
+
+
+def cloud(rng: random.Random, gates: int) -> Netlist:
+    """Registers between random gates, each of which reads what is before it."""
+    nets = list(range(1, 6))
+    cells = [Instance(f"in_{bit}", "DFF", {"C": 0, "D": bit, "Q": bit + 10}) for bit in nets]
+    nets = [bit + 10 for bit in nets]
+    for place in range(gates):
+        kind = rng.choice(("INV", "NAND2", "NOR2", "BUF", "XOR2"))
+        pins = {pin: rng.choice(nets[-8:]) for pin in ("A" if kind in ("INV", "BUF") else "AB")}
+        cells.append(Instance(f"gate_{place}", kind, {**pins, "Y": 100 + place}))
+        nets.append(100 + place)
+    ends = rng.sample(nets, 6)
+    cells += [Instance(f"out_{bit}", "DFF", {"C": 0, "D": bit, "Q": 1000 + bit}) for bit in ends]
+    outputs = [1000 + bit for bit in ends]
+    return Netlist("cloud", {"clk": [0], "d": list(range(1, 6))}, {"q": outputs}, cells, {})
+
+
+def delay(net: Netlist, tools: Tools) -> float:
+    return timing.Timer(net, tools.library, {}, tools.load).path().delay
+
+
+def area(net: Netlist, tools: Tools) -> float:
+    return sum(tools.library[cell.type].area for cell in net.cells)
+
+
+def test_no_cell_changes_where_the_clock_is_met(tools: Tools) -> None:
+    net = chain("INV INV INV")
+    assert sizing.resize(net, tools.library, {}, tools.load, delay(net, tools)) == {}
+
+
+def test_as_many_cells_change_as_the_clock_needs(tools: Tools) -> None:
+    few, many = chain("INV INV INV INV"), chain("INV INV INV INV")
+    before = delay(few, tools)
+    little = sizing.resize(few, tools.library, {}, tools.load, 0.97 * before)
+    much = sizing.resize(many, tools.library, {}, tools.load, 0.8 * before)
+    assert delay(few, tools) <= 0.97 * before
+    assert delay(many, tools) <= 0.8 * before
+    assert 0 < len(little) < len(much)
+    assert {cell.name: cell.type for cell in many.cells} | much == {
+        cell.name: cell.type for cell in many.cells
+    }
+    assert area(few, tools) < area(many, tools)
+
+
+def test_what_cannot_be_met_is_as_fast_as_single_cells_make_it(tools: Tools) -> None:
+    net = chain("INV INV INV INV")
+    before = delay(net, tools)
+    sizing.resize(net, tools.library, {}, tools.load, 0.01)
+    reached = delay(net, tools)
+    assert reached < before
+    assert sizing.resize(net, tools.library, {}, tools.load, 0.01) == {}
+    assert delay(net, tools) == reached
+
+
+def test_a_family_has_cells_of_one_function(tools: Tools) -> None:
+    found = sizing.families(tools.library)
+    assert [cell.name for cell in found["INV"]] == ["INV", "INV_2"]
+    assert [cell.name for cell in found["DFF_2"]] == ["DFF", "DFF_2"]
+    assert [cell.name for cell in found["BUF2"]] == ["BUF", "BUF2"]
+    assert [cell.name for cell in found["XOR2"]] == ["XOR2"]
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=SEEDS, gates=st.integers(5, 60))
+def test_times_are_those_of_a_timer_that_begins_anew(tools: Tools, seed: int, gates: int) -> None:
+    """Any cell takes any type of its family, over and over."""
+    rng = random.Random(seed)
+    net = cloud(rng, gates)
+    sizer = sizing.Sizer(net, tools.library, {}, tools.load)
+    found = sizing.families(tools.library)
+    for _ in range(30):
+        place = rng.randrange(len(net.cells))
+        cell = sizer.order[place][0]
+        sizer.change(place, rng.choice(found[cell.type]))
+        assert sizer.delay == pytest.approx(delay(net, tools), abs=0.001), f"seed {seed}"
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=SEEDS, gates=st.integers(5, 60), share=st.floats(0.7, 0.99))
+def test_a_netlist_becomes_no_slower(tools: Tools, seed: int, gates: int, share: float) -> None:
+    net = cloud(random.Random(seed), gates)
+    before, smaller = delay(net, tools), area(net, tools)
+    old = replace(net, cells=[replace(cell) for cell in net.cells])
+    types = sizing.resize(net, tools.library, {}, tools.load, share * before)
+    assert delay(net, tools) <= before + 0.0001
+    assert area(net, tools) >= smaller
+    changed = {
+        new.name: new.type for new, was in zip(net.cells, old.cells, strict=True) if new.type != was.type
+    }
+    assert types == changed
+
+
+def test_the_netlist_in_verilog_has_the_new_types(tools: Tools, tmp_path: Path) -> None:
+    (tmp_path / "unit.v").write_text(
+        "module unit (input clk, input d, output q); wire w;\n"
+        "INV one (.A(d), .Y(w)); INV two (.A(w), .Y(q)); endmodule\n"
+    )
+    yosys.run(["read_verilog unit.v", "write_json net.json"], tmp_path)
+    flow.retyped(tmp_path, "unit", "net.json", {"two": "INV_2"})
+    text = (tmp_path / "mapped.v").read_text()
+    assert "INV one" in text
+    assert "INV_2 two" in text
+    assert mapped.read(tmp_path / "retyped.json", "unit").count() == {"INV": 1, "INV_2": 1}
