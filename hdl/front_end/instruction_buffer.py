@@ -121,6 +121,7 @@ class InstructionBuffers(wiring.Component):
     ----------
     config : the machine: entries, branch hold, warps.
     shown : collectors look at every warp's first uop.
+    standing : what others see of the first uops, their `hazards` above all, stands in registers.
     probe : generate `events` (fill, and prefetch where the machine takes extra bits).
 
     Members
@@ -157,7 +158,9 @@ class InstructionBuffers(wiring.Component):
     entry: EntryInterface
     events: EventsInterface
 
-    def __init__(self, config: SmConfig, probe: bool = False, shown: bool = False) -> None:
+    def __init__(
+        self, config: SmConfig, probe: bool = False, shown: bool = False, standing: bool = False
+    ) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(
                 f"InstructionBuffers needs the machine's configuration, an SmConfig, not {config!r}."
@@ -182,7 +185,7 @@ class InstructionBuffers(wiring.Component):
             flags = {"flag_hit": 1, "flag_fetch": 1} if config.takes_flags else {}
             bit = {"prefetch": 1} if config.takes_bits else {}
             members["events"] = Out(Events(config, {"fill": 1, **flags, **bit}))
-        self._probe = probe
+        self._probe, self._standing = probe, standing
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -217,9 +220,13 @@ class InstructionBuffers(wiring.Component):
             m.d.sync += tails[fill.warp].eq(tail + 1)
         with m.If(self.pop):
             m.d.sync += heads[self.warp].eq(heads[self.warp] + 1)
+        looked: list[tuple[str, Memory, Value, list[Value]]] = []
         for name, value, targets in self._looked_at():
             memory = m.submodules[name] = Memory(shape=len(value), depth=warps << place_width, init=[])
             write_at(m, memory, into, value, fill.valid)
+            if self._standing:
+                looked.append((name, memory, value, targets))
+                continue
             for first, target in zip(firsts, targets, strict=True):
                 m.d.comb += target.eq(read_at(m, memory, first))
 
@@ -232,11 +239,17 @@ class InstructionBuffers(wiring.Component):
             shrunk = grown[n + 1] if n + 1 < depth else 0
             m.d.sync += more.eq(popped & shrunk | ~popped & grown[n])
         m.d.comb += self.first.eq(more_than[0])
-        if self.heads:
-            seconds = (
+        if self.heads or looked:
+            seconds = [
                 Cat((head + 1)[:place_width], Const(warp, core.warp_width)) for warp, head in enumerate(heads)
-            )
-            self._stand(m, popped, more_than, [read_at(m, entries, second) for second in seconds])
+            ]
+        if self.heads:
+            behind = [Value.cast(read_at(m, entries, second)) for second in seconds]
+            targets = [Value.cast(head) for head in self.heads]
+            self._stand(m, "first", popped, more_than, behind, Value.cast(uop), targets)
+        for name, memory, value, targets in looked:
+            behind = [Value.cast(read_at(m, memory, second)) for second in seconds]
+            self._stand(m, name, popped, more_than, behind, value, targets)
 
         # Warps whose stream goes on: not behind a branch that has not issued, not at its end.
         going_on = Signal(warps)
@@ -258,21 +271,33 @@ class InstructionBuffers(wiring.Component):
             emit(m, self.events.fill[0], fill.valid, warp=fill.warp, seq=uop.seq)
         return m
 
-    def _stand(self, m: Module, popped: Value, more_than: list[Signal], seconds: list[Record]) -> None:
-        """Let every warp's first uop stand in registers.
+    def _stand(
+        self,
+        m: Module,
+        name: str,
+        popped: Value,
+        more_than: list[Signal],
+        seconds: list[Value],
+        filled: Value,
+        targets: list[Value],
+    ) -> None:
+        """Let every warp's first uop, or a field of it, stand in registers.
 
         Parameters
         ----------
+        name : names the registers.
         popped : mask of the warp whose first uop issues.
         more_than : masks of the warps that hold more than 0, 1, ... uops.
-        seconds : the uop behind the first one of each warp.
+        seconds : that of the uop behind the first one of each warp.
+        filled : that of the uop that is filled.
+        targets : what shows it, per warp.
         """
-        for warp, (head, second) in enumerate(zip(self.heads, seconds, strict=True)):
-            row = Signal(len(Value.cast(head)), name=f"first_{warp}", reset_less=True)
+        for warp, (target, second) in enumerate(zip(targets, seconds, strict=True)):
+            row = Signal(len(target), name=f"{name}_{warp}", reset_less=True)
             more = Cat(mask[warp] for mask in more_than[1:2])  # with a single place there is never one behind
             with m.If(popped[warp] | ~more_than[0][warp]):
-                m.d.sync += row.eq(Mux(more.any(), Value.cast(second), Value.cast(self.fill.uop)))
-            m.d.comb += Value.cast(head).eq(row)
+                m.d.sync += row.eq(Mux(more.any(), second, filled))
+            m.d.comb += target.eq(row)
 
     def _enter(self, m: Module, firsts: Array[Value], popped: Value) -> None:
         """Serve the extra bit of a first uop. `firsts`: each warp's; `popped`: mask of the warp whose first
