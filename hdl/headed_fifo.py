@@ -23,6 +23,7 @@ class HeadedFifo(wiring.Component):
     depth : words that it holds, at least 1. Who writes knows that there is room.
     changes : the oldest word may be replaced where it stands.
     shows : the word behind the oldest one is shown.
+    held : of these only one that waits behind it; a word that comes now is not.
 
     Members
     -------
@@ -34,7 +35,9 @@ class HeadedFifo(wiring.Component):
     r_en : In(1). The oldest word leaves; only if `r_rdy`.
     c_data : In(width), if it `changes`. What the oldest word becomes.
     c_en : In(1), if it `changes`. The oldest word becomes `c_data`; only if `r_rdy`, and not with `r_en`.
-    n_data : Out(width), if it `shows`. What is behind the oldest word: the next one, or that which comes now.
+    n_data : Out(width), if it `shows`. What is behind the oldest word: the next one, or that which comes now,
+        unless only what is `held` is shown.
+    n_held : Out(1), if what is `held` is shown. There is such a word.
     n_en : Out(1), if it `shows`. The oldest word leaves, or there is none: `r_data` becomes `n_data`.
 
     Latency: a word that is written in t can be read in t + 1; one that changes in t has changed in t + 1.
@@ -49,10 +52,13 @@ class HeadedFifo(wiring.Component):
     c_data: Signal
     c_en: Signal
     n_data: Signal
+    n_held: Signal
     n_en: Signal
 
-    def __init__(self, width: int, depth: int, changes: bool = False, shows: bool = False) -> None:
-        self._depth, self._changes, self._shows = depth, changes, shows
+    def __init__(
+        self, width: int, depth: int, changes: bool = False, shows: bool = False, held: bool = False
+    ) -> None:
+        self._depth, self._changes, self._shows, self._held = depth, changes, shows, held
         super().__init__(
             {
                 "w_data": In(width),
@@ -63,6 +69,7 @@ class HeadedFifo(wiring.Component):
                 "r_en": In(1),
                 **({"c_data": In(width), "c_en": In(1)} if changes else {}),
                 **({"n_data": Out(width), "n_en": Out(1)} if shows else {}),
+                **({"n_held": Out(1)} if shows and held else {}),
             }
         )
 
@@ -85,7 +92,9 @@ class HeadedFifo(wiring.Component):
                 m.d.sync += oldest.eq(self._behind(oldest))
         with m.If(empties):
             m.d.sync += [head.eq(Mux(waits, following, self.w_data)), full.eq(waits | self.w_en)]
-        if self._shows:
+        if self._shows and self._held:
+            m.d.comb += [self.n_data.eq(following), self.n_held.eq(waits), self.n_en.eq(empties)]
+        elif self._shows:
             m.d.comb += [self.n_data.eq(Mux(waits, following, self.w_data)), self.n_en.eq(empties)]
         if self._changes:
             with m.If(self.c_en):

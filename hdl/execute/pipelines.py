@@ -39,7 +39,9 @@ class Pipelines(wiring.Component):
     ----------
     config : the machine: latencies, intervals, queue sizes.
     ahead : a result stage takes the uops, a cycle before their results are there.
-    shown : collectors find a result's entry a cycle ahead; not with `ahead`.
+    shown : collectors find a result's entry a cycle ahead, or a mapping its place; not with `ahead`.
+    held : what is shown comes from registers, since a mapping takes long: of a unit that takes two cycles and
+        more, a uop that comes into an empty queue is shown in the next cycle.
     probe : generate `events` (dispatch, lsu_accept).
 
     Members
@@ -73,12 +75,17 @@ class Pipelines(wiring.Component):
     events: EventsInterface
 
     def __init__(
-        self, config: SmConfig, ahead: bool = False, probe: bool = False, shown: bool = False
+        self,
+        config: SmConfig,
+        ahead: bool = False,
+        probe: bool = False,
+        shown: bool = False,
+        held: bool = False,
     ) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Pipelines needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
-        self._ahead, self._probe = ahead, probe
+        self._ahead, self._probe, self._held = ahead, probe, held
         members = {
             "dispatch": In(dispatch_stream(config)).array(UNITS),
             "lsu": Out(lsu_stream(config)),
@@ -123,11 +130,13 @@ class Pipelines(wiring.Component):
             )
         return m
 
-    def _queue(self, m: Module, unit: Unit, places: int) -> HeadedFifo:
+    def _queue(self, m: Module, unit: Unit, places: int, latency: int) -> HeadedFifo:
         """Build a unit's result queue. The oldest uop in it names the register that is written next, so that
-        nothing is added up when it is offered."""
+        nothing is added up when it is offered. `latency`: cycles from a uop's entry to its first offer, at
+        the least."""
         layout = result_layout(self._config)
-        queue = HeadedFifo(layout.size, places, not self._ahead, len(self.upcoming) > 0)
+        held = self._held and latency > 1
+        queue = HeadedFifo(layout.size, places, not self._ahead, len(self.upcoming) > 0, held)
         oldest, rest = self.result[unit].payload, record(layout, name=f"rest_{unit.name.lower()}")
         if not self._ahead:
             m.d.comb += [
@@ -146,7 +155,21 @@ class Pipelines(wiring.Component):
                 upcoming.warp.eq(Mux(more, oldest.warp, behind.warp)),
                 upcoming.register.eq(Mux(more, rest.destination, behind.destination)),
             ]
+            if held:
+                self._show_oldest(m, unit, queue)
         return queue
+
+    def _show_oldest(self, m: Module, unit: Unit, queue: HeadedFifo) -> None:
+        """Show the oldest uop in the cycle after it has come into an empty queue."""
+        oldest, upcoming = self.result[unit].payload, self.upcoming[unit]
+        shown = Signal(name=f"shown_{unit.name.lower()}")
+        m.d.sync += shown.eq(~queue.n_en | queue.n_held)
+        with m.If(~shown):
+            m.d.comb += [
+                upcoming.changes.eq(1),
+                upcoming.warp.eq(oldest.warp),
+                upcoming.register.eq(oldest.destination),
+            ]
 
     def _unit(self, m: Module, unit: Unit) -> None:
         """A unit with a constant latency."""
@@ -154,7 +177,7 @@ class Pipelines(wiring.Component):
         shape: UnitConfig = execute.unit(unit)
         name = unit.name.lower()
         port, result = self.dispatch[unit], self.result[unit]
-        queue = m.submodules[f"results_{name}"] = self._queue(m, unit, execute.result_queue)
+        queue = m.submodules[f"results_{name}"] = self._queue(m, unit, execute.result_queue, shape.latency)
         enters, leaves = port.valid & port.ready, result.valid & result.ready
         m.d.comb += [
             queue.w_data.eq(port.payload.result.as_value()),
@@ -209,7 +232,7 @@ class Pipelines(wiring.Component):
             queue.r_en.eq(self.lsu.valid & self.lsu.ready),
         ]
         m.d.sync += unwritten.eq(unwritten + queue.r_en - written)
-        back = m.submodules.results_lsu = self._queue(m, Unit.LSU, places)
+        back = m.submodules.results_lsu = self._queue(m, Unit.LSU, places, 1)
         held, room = Signal(range(places + 1), name="held_lsu"), Signal(name="room_lsu")
         m.d.sync += held.eq(held + back.w_en - back.r_en)
         m.d.comb += [

@@ -14,13 +14,18 @@ from warpbank.hdl.headed_fifo import HeadedFifo
 
 
 def lockstep(
-    depth: int, seed: int, unit: Any = HeadedFifo, changes: bool = False, shows: bool = False
+    depth: int,
+    seed: int,
+    unit: Any = HeadedFifo,
+    changes: bool = False,
+    shows: bool = False,
+    held: bool = False,
 ) -> int:
     """The most words that it held. `changes`: the oldest one is replaced now and then; `shows`: what is
-    behind it is compared."""
+    behind it is compared; `held`: of that what waits there."""
     rng = random.Random(seed)
     queue: deque[int] = deque()
-    rtl, most = unit(8, depth, changes, shows), 0
+    rtl, most = unit(8, depth, changes, shows, held), 0
     eager = rng.random()
 
     async def bench(ctx: Any) -> None:
@@ -30,7 +35,7 @@ def lockstep(
             if queue:
                 assert ctx.get(rtl.r_data) == queue[0], f"cycle {cycle}"
             reads, writes = bool(queue) and rng.random() < eager, len(queue) < depth and rng.random() < 0.6
-            word, held = rng.getrandbits(8), len(queue)
+            word, before = rng.getrandbits(8), len(queue)
             ctx.set(rtl.r_en, reads)
             ctx.set(rtl.w_may, writes or rng.random() < 0.5)
             ctx.set(rtl.w_en, writes)
@@ -46,9 +51,11 @@ def lockstep(
             if writes:
                 queue.append(word)
             if shows:
-                assert ctx.get(rtl.n_en) == (held == 0 or reads), f"cycle {cycle}"
-                if len(queue) > (held and not reads):
-                    behind = queue[0] if reads or not held else queue[1]
+                assert ctx.get(rtl.n_en) == (before == 0 or reads), f"cycle {cycle}"
+                if held:
+                    assert ctx.get(rtl.n_held) == (before > 1), f"cycle {cycle}"
+                if before > 1 if held else len(queue) > (before and not reads):
+                    behind = queue[0] if reads or not before else queue[1]
                     assert ctx.get(rtl.n_data) == behind, f"cycle {cycle}"
             most = max(most, len(queue))
             await ctx.tick()
@@ -59,10 +66,13 @@ def lockstep(
 
 @settings(FEW, max_examples=10)
 @given(
-    depth=strategies.integers(1, 6), seed=SEEDS, changes=strategies.booleans(), shows=strategies.booleans()
+    depth=strategies.integers(1, 6),
+    seed=SEEDS,
+    changes=strategies.booleans(),
+    shows=strategies.sampled_from(["nothing", "next", "held"]),
 )
-def test_is_a_queue(depth: int, seed: int, changes: bool, shows: bool) -> None:
-    lockstep(depth, seed, changes=changes, shows=shows)
+def test_is_a_queue(depth: int, seed: int, changes: bool, shows: str) -> None:
+    lockstep(depth, seed, changes=changes, shows=shows != "nothing", held=shows == "held")
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5])
@@ -89,3 +99,4 @@ class ShowsTheOldest(HeadedFifo):
 def test_a_mutant_is_caught() -> None:
     assert fails(lambda seed: lockstep(4, seed, Overtakes))
     assert fails(lambda seed: lockstep(4, seed, ShowsTheOldest, shows=True))
+    assert fails(lambda seed: lockstep(4, seed, ShowsTheOldest, shows=True, held=True))

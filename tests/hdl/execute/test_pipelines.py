@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from amaranth.lib import data
-from hypothesis import given, settings
+from hypothesis import given, settings, strategies
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate
 from tests.hdl.sub_core_bench import result_fields
@@ -27,17 +27,19 @@ def lockstep(
     cycles: int = 300,
     short: bool = False,
     shown: bool = False,
+    held: bool = False,
 ) -> None:
     """`short`: with uops that one lane executes, which occupy the special-function unit for a cycle.
-    `shown`: what a unit offers has to be what it named last; a uop leaves with its last register. One seed in
-    two has few places for what the load/store unit returns."""
+    `shown`: what a unit offers has to be what it named last; a uop leaves with its last register. `held`:
+    what it names comes from registers. One seed in two has few places for what the load/store unit
+    returns."""
     rng = random.Random(seed)
     changes = ["sub_core.execute.scalar_sfu=one"] if short else []
     if seed % 2:
         changes.append("lsu.pending=1")
     config = with_overrides(MACHINES[machine], changes)
     log = Log()
-    rtl = unit(config, probe=True, shown=shown)
+    rtl = unit(config, probe=True, shown=shown, held=held)
     alone: list[bool] = []
     model = Golden(config, Checker(), lambda cycle: None, log.probe, lambda uop: short and alone[-1])
 
@@ -152,9 +154,9 @@ def test_one_lane_occupies_the_special_function_unit_for_a_cycle(machine: str, s
 
 
 @settings(FEW, max_examples=examples(8, 3))
-@given(machine=machines, seed=SEEDS)
-def test_units_name_what_they_offer_next(machine: str, seed: int) -> None:
-    lockstep(machine, seed, shown=True)
+@given(machine=machines, seed=SEEDS, held=strategies.booleans())
+def test_units_name_what_they_offer_next(machine: str, seed: int, held: bool) -> None:
+    lockstep(machine, seed, shown=True, held=held)
 
 
 class Deaf(Pipelines):
@@ -169,8 +171,8 @@ class Deaf(Pipelines):
 class StandsStill(Pipelines):
     """The oldest uop names its first register until it leaves."""
 
-    def _queue(self, m: Any, unit: Any, places: int) -> Any:
-        queue = super()._queue(m, unit, places)
+    def _queue(self, m: Any, unit: Any, places: int, latency: int) -> Any:
+        queue = super()._queue(m, unit, places, latency)
         m.d.comb += queue.c_en.eq(0)
         return queue
 
@@ -178,8 +180,8 @@ class StandsStill(Pipelines):
 class NamesTheNextUop(Pipelines):
     """A uop's second register is not named before it is offered."""
 
-    def _queue(self, m: Any, unit: Any, places: int) -> Any:
-        queue = super()._queue(m, unit, places)
+    def _queue(self, m: Any, unit: Any, places: int, latency: int) -> Any:
+        queue = super()._queue(m, unit, places, latency)
         behind = data.View(result_layout(self._config), queue.n_data)
         m.d.comb += self.upcoming[unit].register.eq(behind.destination)
         return queue
@@ -188,10 +190,27 @@ class NamesTheNextUop(Pipelines):
 class NamesLate(Pipelines):
     """Nobody hears that a uop's first register is written."""
 
-    def _queue(self, m: Any, unit: Any, places: int) -> Any:
-        queue = super()._queue(m, unit, places)
+    def _queue(self, m: Any, unit: Any, places: int, latency: int) -> Any:
+        queue = super()._queue(m, unit, places, latency)
         m.d.comb += self.upcoming[unit].changes.eq(queue.n_en)
         return queue
+
+
+class NamesNoFirst(Pipelines):
+    """A uop that comes into an empty queue is not named in the next cycle."""
+
+    def _show_oldest(self, m: Any, unit: Any, queue: Any) -> None:
+        """Show nothing."""
+
+
+class NamesTheFirstForEver(Pipelines):
+    """A uop that came into an empty queue is named until it leaves."""
+
+    def _show_oldest(self, m: Any, unit: Any, queue: Any) -> None:
+        super()._show_oldest(m, unit, queue)
+        with m.If(self.result[unit].valid):
+            m.d.comb += [self.upcoming[unit].changes.eq(1)]
+            m.d.comb += [self.upcoming[unit].register.eq(self.result[unit].payload.destination)]
 
 
 class NoInterval(Pipelines):
@@ -217,6 +236,8 @@ def test_a_mutant_is_caught() -> None:
     assert fails(lambda seed: lockstep("tiny", seed, Deaf, short=True))
     assert fails(lambda seed: lockstep("tiny", seed, NamesTheNextUop, shown=True))
     assert fails(lambda seed: lockstep("tiny", seed, NamesLate, shown=True))
+    for unit in (NamesTheNextUop, NamesLate, NamesNoFirst, NamesTheFirstForEver):
+        assert fails(lambda seed, unit=unit: lockstep("tiny", seed, unit, shown=True, held=True)), unit
 
 
 def test_needs_a_configuration() -> None:
