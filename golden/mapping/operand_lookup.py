@@ -14,15 +14,16 @@ _EVERY_BANK: Final = (1 << TABLE_BANKS) - 1
 class Group:
     """The sources of a uop: for which collector, and which of its uops; whose registers; (slot, register) of
     each; those that are still to be looked up; where those are that have been: slot -> physical register, or
-    None for one that has none."""
+    None for one that has none; mask of those that had none when the uop asked."""
 
-    __slots__ = ("collector", "left", "places", "sources", "tag", "warp")
+    __slots__ = ("collector", "left", "places", "sources", "tag", "unwritten", "warp")
 
     def __init__(self, collector: int, tag: int, warp: int) -> None:
         self.collector, self.tag, self.warp = collector, tag, warp
         self.sources: list[tuple[int, int]] = []
         self.left: list[tuple[int, int]] = []
         self.places: dict[int, int | None] = {}
+        self.unwritten = 0
 
 
 class OperandLookup:
@@ -34,7 +35,9 @@ class OperandLookup:
     are known; one uop goes in a cycle, the oldest that can. Exempt registers need no look-up.
 
     A register before the look-up and one behind it (`mapping.lookup_stages`) make it as many cycles later:
-    section 6.1 has it within the two or three cycles of the operand collector stage.
+    section 6.1 has it within the two or three cycles of the operand collector stage. With a stage a source
+    that had no physical register when the uop asked has none, though the uop itself may have been given one
+    meanwhile, as its destination.
 
     Parameters
     ----------
@@ -60,6 +63,8 @@ class OperandLookup:
         own = self._exempt.find(warp, register)
         if own is None:
             self._new.left.append((slot, register))
+            if self._stages and self._table.find(warp, register) is None:
+                self._new.unwritten |= 1 << slot
         else:
             self._new.places[slot] = own
 
@@ -93,7 +98,8 @@ class OperandLookup:
                     later.append((slot, register))
                 else:
                     asked |= 1 << bank
-                    group.places[slot] = self._table.find(group.warp, register)
+                    found = None if group.unwritten >> slot & 1 else self._table.find(group.warp, register)
+                    group.places[slot] = found
             group.left = later
         for group in self._groups:
             if not group.left:

@@ -19,7 +19,7 @@ from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.interfaces import AlwaysInterface, read_stream
 from warpbank.hdl.layouts import read_layout, tag_fields
 from warpbank.hdl.mapping.exempt import Place, PlaceInterface
-from warpbank.hdl.mapping.table import TABLE_BANKS, Find, FindInterface
+from warpbank.hdl.mapping.table import TABLE_BANKS, Enter, EnterInterface, Find, FindInterface
 from warpbank.hdl.round_robin import decode, lowest, pick
 from warpbank.hdl.typed import Interface, Record, record
 
@@ -96,7 +96,9 @@ class OperandLookup(wiring.Component):
     known; who goes comes late, so rows are read one-hot, without an address.
 
     A register before the look-up and one behind it (`mapping.lookup_stages`) make it as many cycles later:
-    section 6.1 has it within the two or three cycles of the operand collector stage.
+    section 6.1 has it within the two or three cycles of the operand collector stage. With a stage a source
+    that had no physical register when the uop asked has none, though the uop itself may have been given one
+    meanwhile, as its destination.
 
     Parameters
     ----------
@@ -109,6 +111,7 @@ class OperandLookup(wiring.Component):
         none has no turn.
     find : Out(Find) per bank of the table.
     place : Out(Place) per slot. Where it is if it is exempt.
+    entered : In(Enter) per bank of the table, if there is a stage. What was entered in the cycle before.
     looked_up : Out. Sources that are looked up in this cycle.
     named : Out(Named). From registers with two stages; else combinational, and from `read`, too, if there is
         no stage.
@@ -128,6 +131,7 @@ class OperandLookup(wiring.Component):
     read: AlwaysInterface
     find: list[FindInterface]
     place: list[PlaceInterface]
+    entered: list[EnterInterface]
     looked_up: Signal
     named: NamedInterface
 
@@ -144,6 +148,7 @@ class OperandLookup(wiring.Component):
                 "read": In(read_stream(config, tags)),
                 "find": Out(Find(config)).array(TABLE_BANKS),
                 "place": Out(Place(config)).array(MAX_SOURCES),
+                "entered": In(Enter(config)).array(TABLE_BANKS if self._stages else 0),
                 "looked_up": Out(bits(TABLE_BANKS + 1)),
                 "named": Out(Named(config, tags)),
             }
@@ -190,6 +195,8 @@ class OperandLookup(wiring.Component):
         if self._tags > 1:
             m.d.comb += named.tag.eq(uop.tag)
         m.d.sync += waits.eq(waits & ~leaves | Mux(known & ~late, 0, new))
+        unwritten, rows = self._unwritten(m, read, new)
+        its = Mux(late, pick(leaves, rows), unwritten)
         here = [Mux(late, (leaves & bank.ends).any(), ~bank.waits) for bank in banks]
         for slot in range(MAX_SOURCES):
             names = [
@@ -198,16 +205,44 @@ class OperandLookup(wiring.Component):
             for row, known_name in enumerate(names):
                 with m.If(new[row]):
                     m.d.sync += known_name.eq(own[slot])
+                mine = Mux(new[row], unwritten, rows[row])
                 for bank in banks:
                     with m.If(bank.served[row] & bank.slot[slot]):
-                        m.d.sync += known_name.eq(bank.answer)
+                        m.d.sync += known_name.eq(self._answer(bank, mine[slot]))
             found = Signal.like(own[slot], name=f"name_{slot}")
             m.d.comb += found.eq(Mux(late, pick(leaves, names), own[slot]))
-            for bank, its in zip(banks, here, strict=True):
-                with m.If(its & bank.slot[slot]):
-                    m.d.comb += found.eq(bank.answer)
+            for bank, ends in zip(banks, here, strict=True):
+                with m.If(ends & bank.slot[slot]):
+                    m.d.comb += found.eq(self._answer(bank, its[slot]))
             m.d.comb += [named.mapped[slot].eq(found[0]), named.physical[slot].eq(found[1:])]
         return m
+
+    def _unwritten(self, m: Module, read: Record, new: Value) -> tuple[Value, list[Value]]:
+        """Slots whose register had no physical one when their uop asked: of the one that is there now, and of
+        those that wait. Without a stage the table says so when it is asked."""
+        if not self._stages:
+            return Const(0, MAX_SOURCES), [Const(0, MAX_SOURCES)] * len(new)
+        unwritten = Signal(MAX_SOURCES, name="unwritten")
+        m.d.comb += unwritten.eq(
+            Cat(
+                Cat(
+                    port.valid & (port.warp == read.warp) & (port.register == read.sources[slot])
+                    for port in self.entered
+                ).any()
+                for slot in range(MAX_SOURCES)
+            )
+        )
+        rows: list[Value] = []
+        for row, comes in enumerate(new):
+            kept = Signal(MAX_SOURCES, name=f"unwritten_{row}", reset_less=True)
+            with m.If(comes):
+                m.d.sync += kept.eq(unwritten)
+            rows.append(kept)
+        return unwritten, rows
+
+    def _answer(self, bank: _Bank, unwritten: Value) -> Value:
+        """Answer of a bank of the table for a slot."""
+        return Cat(bank.answer[0] & ~unwritten, bank.answer[1:]) if self._stages else bank.answer
 
     def _asked(self, m: Module, layout: data.StructLayout) -> tuple[Value, Record]:
         """Uop that asks for names, as its valid bit and what it reads: that of `read`, a cycle later if there

@@ -104,3 +104,26 @@ def test_a_uop_a_cycle_goes_through_the_stages() -> None:
         found.append(names.step()[1])
     found += [names.step()[1] for _ in range(2)]
     assert [group and group.collector for group in found] == [None, None, 0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(("stages", "place"), [(0, 70), (1, None), (2, None)])
+def test_a_source_that_its_uop_writes_first_is_nowhere(stages: int, place: int | None) -> None:
+    """R13 has no physical register when the uop asks for it, and gets one in that cycle, as its destination.
+    Without a stage names are looked up in that cycle; here a uop in front of it takes the bank's turn."""
+    table, places = RenamingTable(1), Exempt()
+    places.launch(0, 1)
+    for register in (1, 5):
+        table.enter(0, register, register)
+    table.edge()
+    names = OperandLookup(table, places, stages)
+    _ask(names, 0, 0, 1, 5)
+    names.step()
+    _ask(names, 1, 0, 13)
+    table.enter(0, 13, 70)
+    found = {}
+    for _ in range(4 + stages):
+        _, group = names.step()
+        table.edge()
+        if group is not None:
+            found[group.collector] = group.places
+    assert found == {0: {0: 1, 1: 5}, 1: {0: place}}

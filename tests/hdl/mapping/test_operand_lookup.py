@@ -27,6 +27,7 @@ def lockstep(
     config = with_overrides(MACHINES[machine], [f"sub_core.mapping.lookup_stages={stages}"])
     core = config.sub_core
     rtl, table = unit(config, tags), RenamingTable(core.warps)
+    entered: dict[int, tuple[int, int]] = {}  # by bank, what was entered in the cycle before
     exempt = Exempt()
     exempt.launch(
         rng.getrandbits(8) & rng.getrandbits(8) if core.warp_registers >= 8 * core.warps else 0, core.warps
@@ -39,6 +40,7 @@ def lockstep(
     free = [(collector, tag) for collector in range(core.collectors) for tag in range(tags)]
     named = waited = overtook = 0
     order: list[tuple[int, int]] = []  # uops that wait, oldest first
+    reads: dict[tuple[int, int], list[tuple[int, int]]] = {}  # what they read
 
     async def bench(ctx: Any) -> None:
         nonlocal named, waited, overtook
@@ -62,8 +64,13 @@ def lockstep(
                     free.append((collector, tag))
                 else:
                     order.append((collector, tag))
+                    reads[collector, tag] = [(warp, sources[slot]) for slot in chosen]
                 for slot in chosen:
                     model.read(collector, slot, warp, sources[slot], tag)
+            for bank, port in enumerate(rtl.entered):
+                ctx.set(port.valid, bank in entered)
+                ctx.set(port.warp, entered.get(bank, (0, 0))[0])
+                ctx.set(port.register, entered.get(bank, (0, 0))[1])
             for port in rtl.place:
                 place = exempt.find(ctx.get(port.warp), ctx.get(port.register))
                 ctx.set(port.exempt, place is not None)
@@ -93,6 +100,15 @@ def lockstep(
                 overtook += order[0] != (group.collector, group.tag)
                 order.remove((group.collector, group.tag))
                 free.append((group.collector, group.tag))
+            entered.clear()
+            # Some get a physical register as they ask: what no older uop of their warp has still to read.
+            others = {name for uop in order[:-1] for name in reads[uop]}
+            for name in reads[order[-1]] if asks and chosen and order and stages else []:
+                new = name[1] % TABLE_BANKS not in entered and exempt.find(*name) is None
+                if new and table.find(*name) is None and name not in others and rng.random() < 0.5:
+                    table.enter(*name, rng.randrange(core.warp_registers))
+                    entered[name[1] % TABLE_BANKS] = name
+            table.edge()
             await ctx.tick()
 
     simulate(rtl, bench)
