@@ -78,9 +78,10 @@ class Mapping(ABC):
         """An operand is wanted. Returns where it is; None: `edge` will say."""
 
     @abstractmethod
-    def look(self, first: list[list[TraceUop]], here: int) -> bool:
+    def look(self, first: list[list[TraceUop]], here: int, new: int = 0) -> bool:
         """Look at the warps' first uops, and at the mask of those that have uops to issue and do not wait at
-        a barrier: sets `lacking` and `choosing`. Returns whether nobody's turn changes with that."""
+        a barrier: sets `lacking` and `choosing`. `new`: mask of the warps that have issued, or whose buffer
+        was empty, in the cycle before. Returns whether the next cycle would see the same."""
 
     @abstractmethod
     def settle(self, here: int) -> None:

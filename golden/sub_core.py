@@ -113,6 +113,7 @@ class SubCore:
         self._lengths = [0] * core.warps
         self.retired = [0] * core.warps
         self._settled = True
+        self._new = 0  # warps that have issued, or whose buffer was empty, in the last cycle
         self._occupied = 0  # collectors, at the clock edge
         self._idle_reason = Stall.NO_WARP
         self._ready_pending = 0  # warps that are ready but not active, where nothing issues
@@ -191,8 +192,9 @@ class SubCore:
         # look
         if status.changed or not self._settled:
             status.update()
-            mapping.look(self._entries, status.here)
+            mapping.look(self._entries, status.here, self._new)
             mapping.settle(status.here)
+        self._new = 0
         active = self._active & registers.may_issue & ~(mapping.lacking | mapping.choosing)
         ready = status.ready & active
         entering = status.enters & active
@@ -217,7 +219,9 @@ class SubCore:
         for collector, slot, tag, value, metadata in arrived:
             collectors.deliver(collector, slot, tag, value, metadata)
         # fill
-        status.changed |= self.buffers.step(cycle)
+        filled = self.buffers.step(cycle)
+        status.changed |= filled
+        self._new |= filled
         # issue
         if entering:
             self._enter(entering)
@@ -255,7 +259,7 @@ class SubCore:
             self._activate(came, gone, live)
         if status.changed:
             status.update()
-        self._settled = mapping.look(self._entries, status.here)
+        self._settled = mapping.look(self._entries, status.here, self._new)
         active = self._active & self.registers.may_issue & ~(mapping.lacking | mapping.choosing)
         self._rest_wakes = self._next_cycle(cycle, active)
         self.wake = min(self._rest_wakes, self.registers.next_cycle(cycle + 1))
@@ -264,6 +268,7 @@ class SubCore:
             self._ready_pending = (status.ready & ~self._active).bit_count()
 
     def _issue(self, warp: int, cycle: int) -> None:
+        self._new |= 1 << warp
         uop = self.buffers.entries[warp][0]
         move = self.registers.before(uop)
         if move is not None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 
 from warpbank.arch.parameters import SmConfig
@@ -96,8 +96,13 @@ class SubCore(wiring.Component):
         self.collectors = build_collectors(config, scheme, self.registers, probe)
         self._heads: list[Record] = next(iter(optional(self.collectors, "heads")), [])
         # Where names are looked up in cycles of their own, an array of first uops would be read too late.
-        staged = scheme.units.mapping.renames and config.sub_core.mapping.lookup_stages > 0
-        self.buffers = InstructionBuffers(config, probe, shown=len(self._heads) > 0 or staged)
+        self._names_staged = scheme.units.mapping.renames and config.sub_core.mapping.lookup_stages > 0
+        # A warp that is made active is chosen by what all first uops wait for, in the cycle in which its
+        # registers are fetched.
+        standing = len(self.scheduler.away) > 0 and config.sub_core.front_end.issue_stages > 0
+        self.buffers = InstructionBuffers(
+            config, probe, shown=len(self._heads) > 0 or self._names_staged, standing=standing
+        )
         collection = self.registers.collection
         self.scoreboard = Scoreboard(
             config,
@@ -110,7 +115,8 @@ class SubCore(wiring.Component):
         ahead = len(self.registers.ahead) > 0
         self._upcoming: list[NextResultInterface] = next(iter(optional(self.collectors, "upcoming")), [])
         shown = len(self._upcoming) > 0
-        self.pipelines = Pipelines(config, ahead, probe, shown and not ahead)
+        located = self._names_staged and not ahead
+        self.pipelines = Pipelines(config, ahead, probe, (shown or located) and not ahead, located)
         self.results = ResultArbiter(
             config, collection.keeps, collection.evicts, ahead, probe, shown and ahead
         )
@@ -186,6 +192,11 @@ class SubCore(wiring.Component):
                 m.d.comb += [
                     getattr(sink, name).eq(getattr(hazards, name)) for name in hazards.signature.members
                 ]
+        if self._names_staged:  # what it lacks counts when it is the first uop in the next cycle, too
+            for first, hazards, lacking in zip(
+                buffers.first, buffers.hazards, registers.hazards, strict=True
+            ):
+                m.d.comb += lacking.count.eq(Mux(first, hazards.count, 0))
         # A uop whose extra bit is still to be served waits for that, whatever else it waits for.
         m.d.comb += [self._waits.eq(entry.waits) for entry in optional(buffers, "entry")]
         m.d.comb += [
@@ -237,8 +248,11 @@ class SubCore(wiring.Component):
             *zip(collectors.evicted, registers.evicted, strict=True),
             *zip(results.finished, registers.finished, strict=True),
             *zip(results.ahead, registers.ahead, strict=True),
-            *zip([*self.pipelines.upcoming, *results.upcoming], self._upcoming, strict=True),
         ]
+        # Collectors look them up, a mapping does, or nobody.
+        upcoming = [*self.pipelines.upcoming, *results.upcoming]
+        for lookers in (self._upcoming, registers.upcoming):
+            pairs += zip(upcoming, lookers, strict=False)
         for offered, taker in pairs:
             wiring.connect(m, offered, taker)
         m.d.comb += [

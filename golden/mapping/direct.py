@@ -61,7 +61,7 @@ class Direct(Mapping):
         """(bank, row) of a register, at once."""
         return self.home(warp, register)
 
-    def look(self, first: list[list[TraceUop]], here: int) -> bool:
+    def look(self, first: list[list[TraceUop]], here: int, new: int = 0) -> bool:
         """Nobody lacks anything."""
         return True
 

@@ -34,9 +34,14 @@ class Renaming(Mapping):
     Within a cycle: results are located; a uop that issues takes registers and declares others dead; names of
     operands are looked up; registers are released. All of it works on the state of the clock edge.
 
+    Where names are looked up in cycles of their own and warps issue from a stage, what a first uop lacks is
+    looked up in the cycle before its turn. In the cycle after a warp has issued, and in the first one of an
+    empty buffer's uop, it is not known, and the warp may be picked; whether it lacks anything is asked again
+    at its turn.
+
     Parameters
     ----------
-    config : warps, banks, rows, policy.
+    config : warps, banks, rows, policy; whether there are stages.
     probe : receives `map`, `unmap`, `lookup`, `unwritten`.
     """
 
@@ -53,6 +58,7 @@ class Renaming(Mapping):
         )
         self.release = Release(config.warps)
         self.reserve = DeadlockReserve(config.warps)
+        self._ahead = config.mapping.lookup_stages > 0 and config.front_end.issue_stages > 0
         self.busy = False
         self.lacking = self.choosing = 0
         self._counting = 0  # cycles until the exempt registers of a launch have been counted
@@ -105,11 +111,14 @@ class Renaming(Mapping):
         self.busy = True
         return None
 
-    def look(self, first: list[list[TraceUop]], here: int) -> bool:
+    def look(self, first: list[list[TraceUop]], here: int, new: int = 0) -> bool:
         """Look at the first uops of the warps, and at those that have uops to issue and do not wait at a
-        barrier. Returns whether the warp that is served first is the one of the cycle before."""
-        self.lacking, self.choosing = self.short(first, here)
-        return self.reserve.served(here) == self.reserve.first
+        barrier. What the first uops of the `new` warps lack is not known yet, where that is looked up a cycle
+        ahead. Returns whether the next cycle would see the same: the warp that is served first is the one of
+        the cycle before, and everything is known."""
+        unknown = new if self._ahead else 0
+        self.lacking, self.choosing = self.short(first, here, unknown)
+        return self.reserve.served(here) == self.reserve.first and not unknown
 
     def missing(self, uop: TraceUop) -> int:
         """Mask of the destinations of a uop that have no physical register, the first one lowest."""
@@ -121,17 +130,23 @@ class Renaming(Mapping):
         missing = self.missing(uop)
         return [uop.destination + place for place in range(uop.count) if missing >> place & 1]
 
-    def short(self, first: list[list[TraceUop]], here: int) -> tuple[int, int]:
+    def short(self, first: list[list[TraceUop]], here: int, unknown: int = 0) -> tuple[int, int]:
         """Masks of the warps whose first uop cannot issue: there is no physical register for its result, or
-        those of the slot's last warp are still being released; too few have been chosen for it. `here`: warps
-        that have uops to issue and do not wait at a barrier."""
+        those of the slot's last warp are still being released; too few have been chosen for it.
+
+        Parameters
+        ----------
+        first : the uops in the warps' buffers.
+        here : warps that have uops to issue and do not wait at a barrier.
+        unknown : warps whose first uop has not been looked up yet; taken as one that needs no register.
+        """
         served, floor = self.reserve.look(here)
         free, ready = self.availability.free, self.availability.ready
         mask, choosing = self.release.ended, 0
         if free >= floor + MAX_DESTINATIONS and ready >= MAX_DESTINATIONS:
             return mask, choosing  # enough for any uop
         for warp, entries in enumerate(first):
-            if entries and entries[0].count:
+            if entries and entries[0].count and not unknown >> warp & 1:
                 count = self.missing(entries[0]).bit_count()
                 if count and count + (0 if served >> warp & 1 else floor) > free:
                     mask |= 1 << warp

@@ -13,6 +13,8 @@ from warpbank.arch.uop import MAX_DESTINATIONS
 from warpbank.hdl.front_end.instruction_buffer import Hazards, HazardsInterface
 from warpbank.hdl.interfaces import (
     AlwaysInterface,
+    NextResult,
+    NextResultInterface,
     ReadDone,
     ReadDoneInterface,
     Start,
@@ -65,6 +67,8 @@ class Hooks(wiring.Signature):
     done : In(ReadDone) per entry. Operands were read.
     finished : In(Written) per unit. A result was taken, by a collector, a cache or a bank.
     end : In(warps). Warps that drain in this cycle.
+    upcoming : In(NextResult) per unit, where names are looked up in cycles of their own. Register that the
+        unit offers next: it is located a cycle ahead.
     """
 
     def __init__(self, config: SmConfig, entries: int) -> None:
@@ -84,6 +88,9 @@ class Hooks(wiring.Signature):
                 "done": In(ReadDone(config)).array(entries),
                 "finished": In(Written(config)).array(UNITS),
                 "end": In(warps),
+                "upcoming": In(NextResult(config)).array(
+                    UNITS if config.sub_core.mapping.lookup_stages > 0 else 0
+                ),
             }
         )
 
@@ -104,6 +111,7 @@ class Hooked(wiring.Component):
     done: list[ReadDoneInterface]
     finished: list[WrittenInterface]
     end: Signal
+    upcoming: list[NextResultInterface]
 
 
 def follow(m: Module, outer: Hooked, inner: Hooked, config: SmConfig, entries: int) -> None:

@@ -11,8 +11,11 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, Control
-from warpbank.hdl.layouts import REGISTER_WIDTH, Collection
+from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, MOVE, Control, Unit
+from warpbank.hdl.front_end.instruction_buffer import HazardsInterface
+from warpbank.hdl.interfaces import NextResultInterface
+from warpbank.hdl.layouts import REGISTER_WIDTH, UNITS, Collection
+from warpbank.hdl.main.ports import LocationInterface
 from warpbank.hdl.mapping.availability import Availability
 from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
 from warpbank.hdl.mapping.exempt import Exempt
@@ -21,6 +24,7 @@ from warpbank.hdl.mapping.ports import Mapping, MappingPorts
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.table import TABLE_BANKS, RenamingTable
 from warpbank.hdl.probe import Events, emit
+from warpbank.hdl.round_robin import decode
 
 #: Numbers of a pbr: nine of 6 bits, or six of 8.
 _NARROW, _WIDE = 6, 8
@@ -78,7 +82,13 @@ class Renaming(Mapping):
         self._tags, self.operands = collection.tags, operands
         self._cached = moved[0] > 0
         core = config.sub_core
-        self.table = self.table_class(config, writers)
+        #: What first uops lack is looked up in the cycle before their turn.
+        self._ahead = core.mapping.lookup_stages > 0 and core.front_end.issue_stages > 0
+        #: Results are located in the cycle before they are offered. A cache has found its own place then.
+        self._locates_ahead = core.mapping.lookup_stages > 0 and not self._cached
+        latencies = [core.execute.unit(unit).latency for unit in Unit if unit is not Unit.LSU]
+        late = self._locates_ahead and min(latencies) > 1  # the first look-up is a result's
+        self.table = self.table_class(config, writers, late=late)
         self.availability = self.availability_class(
             core.warp_registers, core.mapping.policy, core.subarray_registers
         )
@@ -147,11 +157,14 @@ class Renaming(Mapping):
     def _shortage(self, m: Module, has: list[Signal]) -> None:
         """Masks of the warps whose first uops find too few registers, and too few that have been chosen."""
         free, short, ready = self.availability.free, Signal(len(self.lacking)), self.availability.ready
+        if self._ahead:
+            issues = decode(m, self.issue.payload.warp, self.issue.valid | self.slide, len(has), "issues")
         for warp, hazards in enumerate(self.hazards):
             missing = self.missing[warp]
-            m.d.comb += missing.eq(
-                self._missing(m, has[warp], hazards.destination, hazards.count, f"first_of_{warp}")
-            )
+            found: Value = self._missing(m, has[warp], hazards.destination, hazards.count, f"first_of_{warp}")
+            if self._ahead:
+                found = self._known(m, warp, found | self._loses(warp, hazards), issues[warp])
+            m.d.comb += missing.eq(found)
             count = Signal(3, name=f"missing_{warp}")
             m.d.comb += count.eq(sum(missing))
             floor = Mux(self.reserve.served[warp], 0, self.reserve.floor)
@@ -160,6 +173,22 @@ class Renaming(Mapping):
                 Cat(~ready[number] & (count > number) for number in range(MAX_DESTINATIONS)).any()
             )
         m.d.comb += self.lacking.eq(short | self.release.ended)
+
+    def _known(self, m: Module, warp: int, found: Value, issues: Value) -> Value:
+        """What was found of a warp's first uop in the cycle before; nothing, if the warp issued then, since
+        it has another first uop now."""
+        known = Signal(MAX_DESTINATIONS, name=f"known_of_{warp}")
+        m.d.sync += known.eq(Mux(issues, 0, found))
+        return known
+
+    def _loses(self, warp: int, hazards: HazardsInterface) -> Value:
+        """Mask of the destinations of a warp's first uop that are released in this cycle."""
+        released = self.release.released
+        return Cat(
+            (hazards.count > number)
+            & Cat(port.valid & (port.warp == warp) & (port.register == place) for port in released).any()
+            for number, place in enumerate(hazards.registers[MAX_SOURCES:])
+        )
 
     def _missing(self, m: Module, has: Value, destination: Value, count: Value, name: str) -> Signal:
         """Mask of those of up to four destinations that have no register."""
@@ -172,7 +201,13 @@ class Renaming(Mapping):
         """Give the uop that issues its registers, and enter them: consecutive registers are in different
         banks of the table."""
         issue = self.issue.payload
-        missing = self._missing(m, Array(has)[issue.warp], issue.uop.destination, issue.uop.count, "missing")
+        if self._ahead:  # a move in the place of a uop writes where it reads
+            moves = issue.uop.seq[MOVE.bit_length() - 1]
+            missing = Signal(MAX_DESTINATIONS, name="missing")
+            m.d.comb += missing.eq(Mux(moves, 0, Array(self.missing)[issue.warp]))
+        else:
+            mine = Array(has)[issue.warp]
+            missing = self._missing(m, mine, issue.uop.destination, issue.uop.count, "missing")
         taken = Signal(3)
         m.d.comb += taken.eq(Mux(self.issue.valid, sum(missing), 0))
         m.d.comb += [
@@ -292,6 +327,8 @@ class Renaming(Mapping):
             wiring.connect(m, source, sink)
         for asked, place in zip(names.place, list(self.exempt.find)[:MAX_SOURCES], strict=True):
             wiring.connect(m, asked, place)
+        for entered, enter in zip(names.entered, self.table.enter, strict=False):
+            m.d.sync += [getattr(entered, name).eq(getattr(enter, name)) for name in enter.signature.members]
         m.d.comb += [
             request.valid.eq(named.valid),
             request.collector.eq(named.collector),
@@ -337,11 +374,21 @@ class Renaming(Mapping):
         places = list(self.exempt.find)[self.operands :]
         for number, (port, find, own) in enumerate(zip(self.locate, self.table.result, places, strict=True)):
             bank, row = self._place(Mux(own.exempt, own.physical, find.physical))
+            asked: LocationInterface | NextResultInterface = port
+            if self._locates_ahead and number < UNITS:
+                # A register that is still to be written stays where it is.
+                asked, found = self.upcoming[number], (bank, row)
+                bank, row = (
+                    Signal(len(value), name=f"{name}_of_result_{number}", reset_less=True)
+                    for name, value in zip(("bank", "row"), found, strict=True)
+                )
+                with m.If(asked.changes):
+                    m.d.sync += [bank.eq(found[0]), row.eq(found[1])]
             m.d.comb += [
-                find.warp.eq(port.warp),
-                find.register.eq(port.register),
-                own.warp.eq(port.warp),
-                own.register.eq(port.register),
+                find.warp.eq(asked.warp),
+                find.register.eq(asked.register),
+                own.warp.eq(asked.warp),
+                own.register.eq(asked.register),
                 port.bank.eq(bank),
                 port.row.eq(row),
                 self.mapped[number].eq(own.exempt | find.mapped),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import and_, or_
-from typing import Protocol
+from typing import Protocol, cast
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -130,6 +130,8 @@ class RenamingTable(wiring.Component):
         Fermi's 48 warps (section 7.1), enough where the compiler gives a kernel's renamed registers the
         lowest numbers. Ours leaves them theirs, so the SM has a table for 256, of which as many are renamed
         as 1 KB has room for.
+    late : where a register is counts from the second cycle on, that it is somewhere from the next one on. For
+        who looks up no register in the cycle after it was entered.
 
     Members
     -------
@@ -154,10 +156,10 @@ class RenamingTable(wiring.Component):
     drop: list[DropInterface]
     mapped: list[Signal]
 
-    def __init__(self, config: SmConfig, results: int, registers: int = 256) -> None:
+    def __init__(self, config: SmConfig, results: int, registers: int = 256, late: bool = False) -> None:
         if type(results) is not int or results < 1:
             raise TypeError(f"RenamingTable needs a number of results of at least 1, not {results!r}.")
-        self._config, self.registers = config, registers
+        self._config, self.registers, self._late = config, registers, late
         core = config.sub_core
         super().__init__(
             {
@@ -188,6 +190,17 @@ class RenamingTable(wiring.Component):
             m.d.sync += mask.eq(Mux(self.launch, 0, mask & ~dropped | entered))
         return m
 
+    def _entering(self, m: Module, bank: int) -> EnterInterface:
+        """Register that a bank enters in this cycle."""
+        enter = self.enter[bank]
+        if not self._late:
+            return enter
+        entering = cast("EnterInterface", Enter(self._config).create(path=(f"entering_{bank}",)))
+        m.d.sync += entering.valid.eq(enter.valid & ~self.launch)
+        for name in ("warp", "register", "physical"):
+            m.d.sync += getattr(entering, name).eq(getattr(enter, name))
+        return entering
+
     # --- A row per name.
 
     def _rows_of_names(self, m: Module) -> None:
@@ -200,7 +213,7 @@ class RenamingTable(wiring.Component):
                 shape=bits(core.warp_registers), depth=core.warps * self.registers // TABLE_BANKS, init=[]
             )
             banks.append(memory)
-            enter, drop, find = self.enter[number], self.drop[number], self.find[number]
+            enter, drop, find = self._entering(m, number), self.drop[number], self.find[number]
             write_at(m, memory, self._row(enter), enter.physical, enter.valid)
             m.d.comb += drop.physical.eq(read_at(m, memory, self._row(drop)))
             m.d.comb += [
@@ -232,7 +245,8 @@ class RenamingTable(wiring.Component):
         self._owners = [Signal(rows, name=f"owner_{bit}", reset_less=True) for bit in range(width)]
         enters: list[tuple[Value, Value]] = []
         drops: list[Value] = []
-        for bank, (find, enter, drop) in enumerate(zip(self.find, self.enter, self.drop, strict=True)):
+        for bank, (find, drop) in enumerate(zip(self.find, self.drop, strict=True)):
+            enter = self._entering(m, bank)
             self._answer(m, find, self._search(m, self._name(find, bank), f"find_{bank}"))
             leaves = self._search(m, self._name(drop, bank), f"drop_{bank}")
             m.d.comb += drop.physical.eq(encode(leaves))

@@ -82,6 +82,30 @@ def test_stages_of_the_look_up(stages: int) -> None:
     assert cycles[0] < cycles[1]
 
 
+@pytest.mark.quick("6-lrr")
+@pytest.mark.parametrize("scheduler", ["lrr", "gto", "two_level"])
+@pytest.mark.parametrize("seed", [6, 1])
+def test_what_a_first_uop_lacks_is_looked_up_before_its_turn(seed: int, scheduler: str) -> None:
+    """A random program on 24 physical registers, with a stage between choice and issue and two of the
+    look-up: results are located a cycle ahead, too."""
+    config = with_overrides(
+        preset("tiny"),
+        [
+            "sub_core.warps=2",
+            "sub_core.rows=12",
+            "lanes=2",
+            f"sub_core.front_end.scheduler={scheduler}",
+            "sub_core.front_end.issue_stages=1",
+            "sub_core.mapping.lookup_stages=2",
+        ],
+    )
+    trace = with_flags(random_trace(seed, ctas=2, warps=2, length=10, barriers=0), seed, exempt=0b100100)
+    outcome = lockstep(trace, config, SCHEME, PysimEngine())
+    assert outcome.divergence is None, f"seed {seed}: {outcome.divergence.reason}"
+    assert outcome.result is not None
+    assert outcome.result.counters["renaming.unmaps"]
+
+
 @pytest.mark.quick("gto")
 @pytest.mark.parametrize("scheduler", ["gto", "two_level"])
 def test_the_registers_of_a_cta_are_kept(scheduler: str) -> None:

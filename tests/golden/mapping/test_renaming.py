@@ -3,7 +3,7 @@ mutants."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import warpbank.golden.registry
+from tests.hdl.bench import make_uop
 from tests.program.release.replay import drawn
 from tests.program.release.test_insertion import at_the_branch, one_instruction_early
 from warpbank import workloads
@@ -87,11 +88,11 @@ def test_fewer_registers_than_the_static_demand() -> None:
     assert cycles[-1] > cycles[0]
 
 
-def fewest(seed: int, scheduler: str, exempt: int = 0, more: int = 0) -> int:
+def fewest(seed: int, scheduler: str, exempt: int = 0, more: int = 0, changes: Sequence[str] = ()) -> int:
     """Cycles of random programs of up to twelve registers, without barriers, on as few physical registers as
     one warp may need beside the exempt ones of all eight."""
     rows = 12 + 7 * exempt.bit_count() + more
-    config = with_overrides(preset("tiny"), ["sub_core.banks=1", f"sub_core.rows={rows}"])
+    config = with_overrides(preset("tiny"), ["sub_core.banks=1", f"sub_core.rows={rows}", *changes])
     trace = with_flags(
         random_trace(seed, ctas=4, warps=2, length=25, barriers=0, launches=2), seed, exempt=exempt
     )
@@ -121,12 +122,19 @@ def test_without_a_reserve_warps_wait_for_each_other(monkeypatch: pytest.MonkeyP
 BARRIERS = ((0, 0), (1, 0b100100), (2, 0))
 
 
-def with_barriers(seed: int, scheduler: str, cores: int, scheme: str = "renaming", exempt: int = 0) -> int:
+def with_barriers(
+    seed: int,
+    scheduler: str,
+    cores: int,
+    scheme: str = "renaming",
+    exempt: int = 0,
+    changes: Sequence[str] = (),
+) -> int:
     """Cycles of a random program of up to twelve registers whose CTAs have two warps in each sub-core and
     four barriers, on as many physical registers of a sub-core as one CTA may need."""
     rows = 24 + 8 * exempt.bit_count()
     config = with_overrides(
-        preset("tiny"), ["sub_core.banks=1", f"sub_core.rows={rows}", f"sub_cores={cores}"]
+        preset("tiny"), ["sub_core.banks=1", f"sub_core.rows={rows}", f"sub_cores={cores}", *changes]
     )
     trace = random_trace(seed, ctas=6, warps=2 * cores, length=40, barriers=4, launches=2)
     chosen = replace(parse_scheme(scheme), scheduler=scheduler)
@@ -142,6 +150,35 @@ def with_barriers(seed: int, scheduler: str, cores: int, scheme: str = "renaming
 def test_with_barriers_a_cta_can_always_go_on(scheduler: str, cores: int) -> None:
     for seed, exempt in BARRIERS:
         assert with_barriers(seed, scheduler, cores, exempt=exempt), f"seed {seed}"
+
+
+#: Machine whose first uops are looked at in the cycle before their warp's turn.
+STAGES = ["sub_core.front_end.issue_stages=1", "sub_core.mapping.lookup_stages=2"]
+
+
+@pytest.mark.parametrize("scheduler", ["two_level", "gto", "lrr"])
+def test_with_stages_some_warp_and_some_cta_can_always_go_on(scheduler: str) -> None:
+    """What a first uop lacks is known a cycle later, and asked again at its warp's turn."""
+    assert fewest(0, scheduler, changes=STAGES) > fewest(0, scheduler)
+    for seed, exempt in BARRIERS:
+        assert with_barriers(seed, scheduler, 1, exempt=exempt, changes=STAGES), f"seed {seed}"
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_what_a_new_first_uop_lacks_is_not_known_where_there_are_stages(staged: bool) -> None:
+    """No register is free for the first uop of warp 0: it lacks one, once it has been looked at."""
+    core = with_overrides(preset("tiny"), ["sub_core.rows=4", *STAGES * staged]).sub_core
+    mapping = Renaming(core, Probe(0, None))
+    mapping.launch(8, 0, 1, 0)
+    for _ in range(20):
+        mapping.edge()
+    mapping.availability.take(8)
+    mapping.edge()
+    uop = make_uop(0, 0, destination=3, count=1)
+    settled = mapping.look([[uop]], 1, new=1)
+    assert (mapping.lacking, settled) == ((0, False) if staged else (1, True))
+    assert mapping.look([[uop]], 1)
+    assert mapping.lacking == 1
 
 
 @pytest.mark.parametrize(

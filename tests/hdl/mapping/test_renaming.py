@@ -12,10 +12,11 @@ from amaranth.hdl import Const
 from hypothesis import Phase, given, settings
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, machines, make_uop, seen, simulate, uop_record
+from tests.hdl.wrapped import wrapped
 from tests.thinned import examples
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import SmConfig
-from warpbank.arch.uop import Control
+from warpbank.arch.uop import MAX_SOURCES, Control
 from warpbank.golden.mapping.renaming import COUNTED
 from warpbank.golden.mapping.renaming import Renaming as Golden
 from warpbank.hdl.layouts import UNITS, Collection
@@ -126,7 +127,10 @@ def lockstep(
     unit: Any = Renaming,
     cycles: int = 150,
     small: bool = True,
+    stages: int = 0,
 ) -> dict[str, int]:
+    """`stages`: of the look-up of names, on a machine with an issue stage if there are any. What first uops
+    lack, and where results go, is looked up a cycle ahead then."""
     rng = random.Random(seed)
     config = with_flags(SMALL[machine] if machine in SMALL else MACHINES[machine], policy)
     core = config.sub_core
@@ -135,7 +139,11 @@ def lockstep(
         config = with_flags(
             MACHINES[machine], policy, max(4, -(-(top + rng.randrange(top * core.warps)) // core.banks))
         )
-        core = config.sub_core
+    if stages:
+        config = with_overrides(
+            config, ["sub_core.front_end.issue_stages=1", f"sub_core.mapping.lookup_stages={stages}"]
+        )
+    core = config.sub_core
     entries = core.collectors
     slots = (
         core.warps if rng.random() < 0.5 else rng.randint(1, core.warps)
@@ -144,10 +152,12 @@ def lockstep(
     rtl, model = unit(config, Collection(entries), 2, probe=True), Golden(core, log.probe)
     front = FrontEnd(rng, config, entries, top)
     counts = {"short": 0, "choosing": 0, "map": 0, "unmap": 0, "exempt": 0}
-    exempt = 0
+    exempt, new = 0, (1 << core.warps) - 1  # warps that have issued, or had no uop, in the cycle before
+    asked: dict[int, tuple[int, int]] = {}  # results that were looked up then
+    entered: tuple[int, set[int]] = 0, set()  # what the uop that issued then writes
 
     async def bench(ctx: Any) -> None:
-        nonlocal exempt
+        nonlocal exempt, new, entered
         fits = [
             mask
             for mask in (sum(1 << r for r in rng.sample(range(top), rng.randrange(3))),)
@@ -176,18 +186,43 @@ def lockstep(
                 uop = front.first[warp]
                 ctx.set(rtl.hazards[warp].destination, uop.destination if uop else 0)
                 ctx.set(rtl.hazards[warp].count, uop.count if uop else 0)
+                for number in range(uop.count if uop else 0):
+                    ctx.set(rtl.hazards[warp].registers[MAX_SOURCES + number], uop.destination + number)
             if rng.random() < 0.2:
                 here = rng.getrandbits(slots)
             ctx.set(rtl.here, here)
             if rng.random() < 0.1:
                 model.serve(rng.getrandbits(slots))
             ctx.set(rtl.start.served, model.reserve.members)
-            short, choosing = model.short([[first] if first else [] for first in front.first], here)
+            model.look([[first] if first else [] for first in front.first], here, new)
+            short, choosing = model.lacking, model.choosing
             model.settle(here)
+            for warp, first in enumerate(front.first):
+                if first is not None and not (stages and new >> warp & 1):
+                    assert ctx.get(rtl.missing[warp]) == model.missing(first), f"cycle {cycle}, warp {warp}"
+            barred = short | choosing | (new if stages else 0)
+            new = sum(1 << warp for warp in range(core.warps) if front.first[warp] is None)
             assert (ctx.get(rtl.lacking), ctx.get(rtl.choosing)) == (short, choosing), f"cycle {cycle}"
             counts["short"] += short.bit_count()
             counts["choosing"] += choosing.bit_count()
-            for number in range(2):
+            pending = [
+                (warp, register)
+                for warp, mine in enumerate(front.writing)
+                for register in sorted(mine - (entered[1] if warp == entered[0] else set()))
+            ]
+            for number in range(2 * (stages > 0)):
+                if number in asked and asked[number] in pending:
+                    found = ctx.get(rtl.locate[number].bank), ctx.get(rtl.locate[number].row)
+                    assert found == model.home(*asked[number]), f"cycle {cycle}"
+                    counts["located"] = counts.get("located", 0) + 1
+                changes = bool(pending) and (rng.random() < 0.5 or asked.get(number) not in pending)
+                if changes:
+                    asked[number] = rng.choice(pending)
+                ctx.set(rtl.upcoming[number].changes, changes)
+                warp, register = asked[number] if changes else (rng.randrange(slots), rng.randrange(top))
+                ctx.set(rtl.upcoming[number].warp, warp)
+                ctx.set(rtl.upcoming[number].register, register)
+            for number in range(2 * (stages == 0)):
                 warp, register = rng.randrange(slots), rng.randrange(top)
                 ctx.set(rtl.locate[number].warp, warp)
                 ctx.set(rtl.locate[number].register, register)
@@ -197,7 +232,8 @@ def lockstep(
                 if place is not None:
                     assert (ctx.get(rtl.locate[number].bank), ctx.get(rtl.locate[number].row)) == place
             done = _finish(ctx)
-            issued = _issue(ctx, short | choosing)
+            entered = 0, set()
+            issued = _issue(ctx, barred)
             named = model.edge()
             assert ctx.get(rtl.request.valid) == bool(named)
             if named:
@@ -307,6 +343,9 @@ def lockstep(
             for slot, register in enumerate(uop.sources):
                 model.ask(entry, slot, warp, register, 0)
         model.issue(uop)
+        nonlocal new, entered
+        new |= 1 << warp
+        entered = warp, set(range(uop.destination, uop.destination + uop.count))
         return lambda: front.issue(warp, entry)
 
     simulate(rtl, bench)
@@ -333,6 +372,23 @@ FEWER = settings(FEW, max_examples=3, phases=[Phase.explicit, Phase.reuse, Phase
 @given(machine=machines, seed=SEEDS)
 def test_equals_golden(policy: str, machine: str, seed: int) -> None:
     lockstep(machine, seed, policy)
+
+
+@pytest.mark.quick("2")
+@pytest.mark.parametrize("stages", [1, 2])
+@settings(FEWER, max_examples=examples(3, 2))
+@given(machine=machines, seed=SEEDS)
+def test_equals_golden_with_stages(stages: int, machine: str, seed: int) -> None:
+    lockstep(machine, seed, stages=stages)
+
+
+@pytest.mark.long
+def test_everything_happens_with_stages() -> None:
+    counts: dict[str, int] = {}
+    for seed in range(3):
+        for name, count in lockstep("tiny", seed, stages=2).items():
+            counts[name] = counts.get(name, 0) + count
+    assert all(counts[name] for name in ("short", "choosing", "map", "unmap", "lookup", "located")), counts
 
 
 @pytest.mark.long
@@ -374,6 +430,32 @@ class RenamesExempt(Exempt):
         m = super().elaborate(platform)
         self.mask = hears
         return m
+
+
+class KnownForEver(Renaming):
+    """What a warp lacked it lacks after it has issued."""
+
+    def _known(self, m: Any, warp: int, found: Any, issues: Any) -> Any:
+        return super()._known(m, warp, found, Const(0, 1))
+
+
+class LosesNothing(Renaming):
+    """What is released in the cycle in which a first uop is looked at counts as if it were there."""
+
+    def _loses(self, warp: int, hazards: Any) -> Any:
+        return Const(0, 4)
+
+
+def located_once(config: Any, collection: Any, writers: int, probe: bool) -> Any:
+    """Results are where the first one was."""
+    inner = Renaming(config, collection, writers, probe=probe)
+    return wrapped(inner, upcoming=lambda value, _: value & 0 if len(value) == 1 else value)
+
+
+@pytest.mark.quick("KnownForEver", "located_once")
+@pytest.mark.parametrize("unit", [KnownForEver, LosesNothing, located_once])
+def test_mutants_with_stages_are_caught(unit: Any) -> None:
+    assert fails(lambda seed: lockstep("tiny", seed, unit=unit, cycles=100, stages=2))
 
 
 def _broken(**classes: Any) -> Any:
