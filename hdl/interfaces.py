@@ -419,7 +419,8 @@ class LookAheadInterface(Interface, Protocol):
 
 
 class NextResult(wiring.Signature):
-    """Result interface of one unit to collectors that find a result's entry a cycle before it is offered.
+    """Result interface of one unit to those that look a result up a cycle before it is offered: collectors
+    find its entry, a mapping its place.
 
     Seen from the unit. `warp` and `register` are there early: whether they count is known late.
 
