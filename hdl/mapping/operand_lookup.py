@@ -69,9 +69,9 @@ class NamedInterface(Interface, Protocol):
 class _Bank:
     """One bank of the table in a cycle.
 
-    `slot`: the one that is looked up, one-hot, and `answer`: what is found, for the uop `served`. `waits`:
-    that is for a uop that waited. `ends`: the uop whose last look-up in this bank that is. `owed`: uops that
-    wait for others in this bank. `short`: the new uop will be one of them.
+    `slot`: the one that is looked up, one-hot, for the uop `served`, and `answer`: what is found, in the next
+    cycle with two stages. `waits`: that is for a uop that waited. `ends`: the uop whose last look-up in this
+    bank that is. `owed`: uops that wait for others in this bank. `short`: the new uop will be one of them.
     """
 
     slot: Signal
@@ -95,9 +95,11 @@ class OperandLookup(wiring.Component):
     first stands in a register in front of it. A uop's names wait in registers until the last of them is
     known; who goes comes late, so rows are read one-hot, without an address.
 
-    A register before the look-up and one behind it (`mapping.lookup_stages`) make it as many cycles later:
-    section 6.1 has it within the two or three cycles of the operand collector stage. With a stage a source
-    that had no physical register when the uop asked has none, though the uop itself may have been given one
+    A register before the look-up and one within it (`mapping.lookup_stages`) make it as many cycles later:
+    section 6.1 has it within the two or three cycles of the operand collector stage. The second register
+    stands between the choice of the sources that are looked up and the table. It is behind the look-up in the
+    model, which makes no difference: what is still to be read stays where it is. With a stage a source that
+    had no physical register when the uop asked has none, though the uop itself may have been given one
     meanwhile, as its destination.
 
     Parameters
@@ -112,9 +114,9 @@ class OperandLookup(wiring.Component):
     find : Out(Find) per bank of the table.
     place : Out(Place) per slot. Where it is if it is exempt.
     entered : In(Enter) per bank of the table, if there is a stage. What was entered in the cycle before.
-    looked_up : Out. Sources that are looked up in this cycle.
-    named : Out(Named). From registers with two stages; else combinational, and from `read`, too, if there is
-        no stage.
+    looked_up : Out. Sources that are chosen to be looked up in this cycle.
+    named : Out(Named). From registers with two stages, but for what the table answers; else combinational,
+        and from `read`, too, if there is no stage.
 
     Latency: a cycle per stage for a uop that finds the banks of its sources free and none of its sources in
     one bank; else until the last of its sources was the oldest of its bank.
@@ -198,24 +200,61 @@ class OperandLookup(wiring.Component):
         unwritten, rows = self._unwritten(m, read, new)
         its = Mux(late, pick(leaves, rows), unwritten)
         here = [Mux(late, (leaves & bank.ends).any(), ~bank.waits) for bank in banks]
+        # With two stages the table answers a cycle after it was asked: which slot of which uop that was.
+        answered = [self._later(m, bank, number) for number, bank in enumerate(banks)]
         for slot in range(MAX_SOURCES):
             names = [
                 Signal.like(own[slot], name=f"name_{slot}_{row}", reset_less=True) for row in range(count)
             ]
+            there: list[Value] = []  # what is known of the slot of each uop that waits
             for row, known_name in enumerate(names):
-                with m.If(new[row]):
-                    m.d.sync += known_name.eq(own[slot])
-                mine = Mux(new[row], unwritten, rows[row])
-                for bank in banks:
-                    with m.If(bank.served[row] & bank.slot[slot]):
+                if self._stages < 2:
+                    with m.If(new[row]):
+                        m.d.sync += known_name.eq(own[slot])
+                mine = rows[row] if self._stages > 1 else Mux(new[row], unwritten, rows[row])
+                there.append(known_name)
+                for bank, (served, chosen) in zip(banks, answered, strict=True):
+                    with m.If(served[row] & chosen[slot]):
                         m.d.sync += known_name.eq(self._answer(bank, mine[slot]))
+                    if self._stages > 1:
+                        comes = self._answer(bank, mine[slot])
+                        there[-1] = Mux(served[row] & chosen[slot], comes, there[-1])
+                if self._stages > 1:
+                    with m.If(new[row]):
+                        m.d.sync += known_name.eq(own[slot])
             found = Signal.like(own[slot], name=f"name_{slot}")
-            m.d.comb += found.eq(Mux(late, pick(leaves, names), own[slot]))
+            m.d.comb += found.eq(Mux(late, pick(leaves, there), own[slot]))
             for bank, ends in zip(banks, here, strict=True):
-                with m.If(ends & bank.slot[slot]):
-                    m.d.comb += found.eq(self._answer(bank, its[slot]))
+                if self._stages < 2:
+                    with m.If(ends & bank.slot[slot]):
+                        m.d.comb += found.eq(self._answer(bank, its[slot]))
             m.d.comb += [named.mapped[slot].eq(found[0]), named.physical[slot].eq(found[1:])]
+            if self._stages > 1:
+                self._complete(m, slot, banks, here, its[slot])
         return m
+
+    def _later(self, m: Module, bank: _Bank, number: int) -> tuple[Value, Value]:
+        """Uop and slot, one-hot, for which a bank answers in this cycle."""
+        if self._stages < 2:
+            return bank.served, bank.slot
+        served = Signal.like(bank.served, name=f"answers_{number}", reset_less=True)
+        slot = Signal.like(bank.slot, name=f"answers_slot_{number}")
+        m.d.sync += [served.eq(bank.served), slot.eq(bank.slot)]
+        return served, slot
+
+    def _complete(
+        self, m: Module, slot: int, banks: list[_Bank], here: list[Value], unwritten: Value
+    ) -> None:
+        """Take what the table answers for a slot of the uop whose names went into the stage in the cycle
+        before, if it was asked then."""
+        blank = Signal(name=f"blank_{slot}", reset_less=True)
+        m.d.sync += blank.eq(unwritten)
+        for number, (bank, ends) in enumerate(zip(banks, here, strict=True)):
+            last = Signal(name=f"last_{slot}_in_{number}", reset_less=True)
+            m.d.sync += last.eq(ends & bank.slot[slot])
+            answer = self._answer(bank, blank)
+            with m.If(last):
+                m.d.comb += [self.named.mapped[slot].eq(answer[0]), self.named.physical[slot].eq(answer[1:])]
 
     def _unwritten(self, m: Module, read: Record, new: Value) -> tuple[Value, list[Value]]:
         """Slots whose register had no physical one when their uop asked: of the one that is there now, and of
@@ -254,8 +293,8 @@ class OperandLookup(wiring.Component):
         return valid, kept
 
     def _named(self, m: Module) -> NamedInterface:
-        """Signals for the uop whose names are known: `named`, or those in front of it if there is a stage
-        behind the look-up."""
+        """Signals for the uop whose names are known, or will be when the table has answered: `named`, or
+        those in front of it with two stages."""
         if self._stages < 2:
             return self.named
         found = Named(self._config, self._tags).create(path=("found",))
@@ -337,12 +376,13 @@ class OperandLookup(wiring.Component):
 
         waiting, find = record(read.shape(), name=f"waiting_{number}"), self.find[number]
         answer = Signal(1 + len(find.physical), name=f"answer_{number}")
-        m.d.comb += [
-            waiting.as_value().eq(Array(kept.as_value() for kept in uops)[head.uop]),
+        domain = m.d.comb if self._stages < 2 else m.d.sync
+        m.d.comb += waiting.as_value().eq(Array(kept.as_value() for kept in uops)[head.uop])
+        domain += [
             find.warp.eq(Mux(waits, waiting.warp, read.warp)),
             find.register.eq(Mux(waits, pick(of_head, waiting.sources), pick(of_new, read.sources))),
-            answer.eq(Cat(find.mapped, find.physical)),
         ]
+        m.d.comb += answer.eq(Cat(find.mapped, find.physical))
         owed = Signal(self._uops, name=f"owed_{number}")
         ends = decode(m, head.uop, last, self._uops, f"ends_{number}")
         short = asks & (waits | ~single)

@@ -115,5 +115,19 @@ class StaleNames(OperandLookup):
         return found
 
 
+class Unanswered(OperandLookup):
+    """A uop whose names are complete goes without what the table answers last."""
+
+    def _complete(self, *_: Any) -> None:
+        """Take nothing."""
+
+
+class AnswersAtOnce(OperandLookup):
+    """What the table answers is for the slot that it is asked for."""
+
+    def _later(self, m: Module, bank: Any, number: int) -> Any:
+        return bank.served, bank.slot
+
+
 #: Mutants of a look-up with two stages.
-STAGE_MUTANTS = [NoStageBefore, NoStageBehind, StaleNames]
+STAGE_MUTANTS = [NoStageBefore, NoStageBehind, StaleNames, Unanswered, AnswersAtOnce]
