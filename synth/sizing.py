@@ -78,12 +78,17 @@ class Sizer(Timer):
         super().__init__(net, library, boxes, load)
         self._families = families(library)
         self.order = sorted_cells(net, passes(library, boxes))
+        places: dict[str, list[int]] = {}
+        for place, (cell, _) in enumerate(self.order):
+            places.setdefault(cell.name, []).append(place)
+        #: Places of the cells that have several, one for each output.
+        self._together = {name: these for name, these in places.items() if len(these) > 1}
         self._driver: dict[int, int] = {}
         self._users: dict[int, list[int]] = {}
         for place, (cell, outs) in enumerate(self.order):
             self._driver.update((cell.pins[pin], place) for pin in outs if pin in cell.pins)
             if cell.type in boxes or not (library[cell.type].state or library[cell.type].gate):
-                for bit in {bit for pin, bit in cell.pins.items() if pin not in outs}:
+                for bit in dict.fromkeys(bit for pin, bit in cell.pins.items() if pin not in outs):
                     self._users.setdefault(bit, []).append(place)
         self._inputs = {bit for name, bits in net.inputs.items() if name != "clk" for bit in bits}
         self._where = list(self._ends())
@@ -242,7 +247,7 @@ class Sizer(Timer):
         cell = self.order[place][0]
         old = self._library[cell.type]
         cell.type = kind.name
-        again = {place}
+        again = {place, *self._together.get(cell.name, ())}
         for pin, bit in cell.pins.items():
             if not kind.pins[pin].output and bit in self._loads:
                 self._loads[bit] += kind.pins[pin].capacitance - old.pins[pin].capacitance
