@@ -291,8 +291,8 @@ class MappingConfig(_Checked):
         0,
         "cycles",
         "renaming: registered stages of the look-up of operands' names: the first one between the issue of a "
-        "uop and the look-up, the second one between the look-up and the requests at the banks; with an issue "
-        "stage what a first uop lacks is looked up in the cycle before its warp's turn, too",
+        "uop and the look-up, the second one before the requests at the banks; with an issue stage what a "
+        "first uop lacks is looked up in the cycle before its warp's turn, too",
         low=0,
         high=2,
     )
