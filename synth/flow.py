@@ -81,6 +81,7 @@ _APART = "".join(
     f"  \\$_{gate}_ join (.A(A), .B(other), .Y(Y));\nendmodule\n"
     for gate in ("AND", "OR")
 )
+#: The result as a user reads it.
 _VERILOG = "write_verilog -noattr -noexpr -nohex -nodec mapped.v"
 #: The result, a wire per net.
 _WRITTEN = ("setundef -zero", "splitnets", "opt_clean -purge", "write_json mapped.json", _VERILOG)

@@ -126,7 +126,7 @@ class Sizer(Timer):
     # --- Ends of paths.
 
     def _time_to(self, number: int) -> float:
-        """What the slowest path to an end takes; below 0 if there is none."""
+        """Delay of the slowest path to an end, in ns; below 0 if there is none."""
         bit, edge, margin, _ = self._where[number]
         at = self._at.get(bit)
         if at is None or at.time[edge] < 0:
@@ -296,7 +296,7 @@ class Sizer(Timer):
 
 
 def _differ(old: Arrival | None, new: Arrival | None) -> bool:
-    """Whether a net settles at another time, or with another slew, so that it matters."""
+    """Test whether a net settles at another time, or with another slew, so that it matters."""
     if old is None or new is None:
         return old is not new
     return any(

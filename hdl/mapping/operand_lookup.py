@@ -245,8 +245,8 @@ class OperandLookup(wiring.Component):
     def _complete(
         self, m: Module, slot: int, banks: list[_Bank], here: list[Value], unwritten: Value
     ) -> None:
-        """Take what the table answers for a slot of the uop whose names went into the stage in the cycle
-        before, if it was asked then."""
+        """Merge the table's answer into the names of the uop that went into the stage in the cycle before,
+        for a slot that the table was asked for then."""
         blank = Signal(name=f"blank_{slot}", reset_less=True)
         m.d.sync += blank.eq(unwritten)
         for number, (bank, ends) in enumerate(zip(banks, here, strict=True)):

@@ -175,8 +175,8 @@ class Renaming(Mapping):
         m.d.comb += self.lacking.eq(short | self.release.ended)
 
     def _known(self, m: Module, warp: int, found: Value, issues: Value) -> Value:
-        """What was found of a warp's first uop in the cycle before; nothing, if the warp issued then, since
-        it has another first uop now."""
+        """Mask of the destinations of a warp's first uop that were found to have no register in the cycle
+        before; 0, if the warp issued then, since it has another first uop now."""
         known = Signal(MAX_DESTINATIONS, name=f"known_of_{warp}")
         m.d.sync += known.eq(Mux(issues, 0, found))
         return known

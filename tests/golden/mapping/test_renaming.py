@@ -158,7 +158,7 @@ STAGES = ["sub_core.front_end.issue_stages=1", "sub_core.mapping.lookup_stages=2
 
 @pytest.mark.parametrize("scheduler", ["two_level", "gto", "lrr"])
 def test_with_stages_some_warp_and_some_cta_can_always_go_on(scheduler: str) -> None:
-    """What a first uop lacks is known a cycle later, and asked again at its warp's turn."""
+    """A shortage of registers is known a cycle later, and asked for again at a warp's turn."""
     assert fewest(0, scheduler, changes=STAGES) > fewest(0, scheduler)
     for seed, exempt in BARRIERS:
         assert with_barriers(seed, scheduler, 1, exempt=exempt, changes=STAGES), f"seed {seed}"

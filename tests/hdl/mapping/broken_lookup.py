@@ -116,14 +116,14 @@ class StaleNames(OperandLookup):
 
 
 class Unanswered(OperandLookup):
-    """A uop whose names are complete goes without what the table answers last."""
+    """A uop goes to the banks without the last answers of the table."""
 
     def _complete(self, *_: Any) -> None:
         """Take nothing."""
 
 
 class AnswersAtOnce(OperandLookup):
-    """What the table answers is for the slot that it is asked for."""
+    """An answer of the table is taken for the slot that the table is asked for meanwhile."""
 
     def _later(self, m: Module, bank: Any, number: int) -> Any:
         return bank.served, bank.slot

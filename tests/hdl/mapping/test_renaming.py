@@ -433,14 +433,14 @@ class RenamesExempt(Exempt):
 
 
 class KnownForEver(Renaming):
-    """What a warp lacked it lacks after it has issued."""
+    """A warp lacks registers for the uop that it has issued."""
 
     def _known(self, m: Any, warp: int, found: Any, issues: Any) -> Any:
         return super()._known(m, warp, found, Const(0, 1))
 
 
 class LosesNothing(Renaming):
-    """What is released in the cycle in which a first uop is looked at counts as if it were there."""
+    """Registers that are released while a first uop is looked at count as if they were there."""
 
     def _loses(self, warp: int, hazards: Any) -> Any:
         return Const(0, 4)
