@@ -37,7 +37,8 @@ class Renaming(Mapping):
     Where names are looked up in cycles of their own and warps issue from a stage, what a first uop lacks is
     looked up in the cycle before its turn. In the cycle after a warp has issued, and in the first one of an
     empty buffer's uop, it is not known, and the warp may be picked; whether it lacks anything is asked again
-    at its turn.
+    at its turn. How many registers are free, and how many of them are kept for whom, is what it was in the
+    cycle before, less those that were taken then.
 
     Parameters
     ----------
@@ -59,6 +60,10 @@ class Renaming(Mapping):
         self.release = Release(config.warps)
         self.reserve = DeadlockReserve(config.warps)
         self._ahead = config.mapping.lookup_stages > 0 and config.front_end.issue_stages > 0
+        #: Warps served first, registers that the others leave free, free registers: those that first uops are
+        #: compared with, and those of this cycle.
+        self._limit = self._now = 0, 0, 0
+        self._taken = 0  # registers taken in this cycle
         self.busy = False
         self.lacking = self.choosing = 0
         self._counting = 0  # cycles until the exempt registers of a launch have been counted
@@ -116,9 +121,13 @@ class Renaming(Mapping):
         barrier. What the first uops of the `new` warps lack is not known yet, where that is looked up a cycle
         ahead. Returns whether the next cycle would see the same: the warp that is served first is the one of
         the cycle before, and everything is known."""
-        unknown = new if self._ahead else 0
-        self.lacking, self.choosing = self.short(first, here, unknown)
-        return self.reserve.served(here) == self.reserve.first and not unknown
+        self._now = (*self.reserve.look(here), self.availability.free)
+        if not self._ahead:
+            self._limit, new = self._now, 0
+        elif self._limit != self._now:
+            self.busy = True
+        self.lacking, self.choosing = self.short(first, new)
+        return self.reserve.served(here) == self.reserve.first and not new and self._limit == self._now
 
     def missing(self, uop: TraceUop) -> int:
         """Mask of the destinations of a uop that have no physical register, the first one lowest."""
@@ -130,18 +139,17 @@ class Renaming(Mapping):
         missing = self.missing(uop)
         return [uop.destination + place for place in range(uop.count) if missing >> place & 1]
 
-    def short(self, first: list[list[TraceUop]], here: int, unknown: int = 0) -> tuple[int, int]:
+    def short(self, first: list[list[TraceUop]], unknown: int) -> tuple[int, int]:
         """Masks of the warps whose first uop cannot issue: there is no physical register for its result, or
         those of the slot's last warp are still being released; too few have been chosen for it.
 
         Parameters
         ----------
         first : the uops in the warps' buffers.
-        here : warps that have uops to issue and do not wait at a barrier.
         unknown : warps whose first uop has not been looked up yet; taken as one that needs no register.
         """
-        served, floor = self.reserve.look(here)
-        free, ready = self.availability.free, self.availability.ready
+        served, floor, free = self._limit
+        ready = self.availability.ready
         mask, choosing = self.release.ended, 0
         if free >= floor + MAX_DESTINATIONS and ready >= MAX_DESTINATIONS:
             return mask, choosing  # enough for any uop
@@ -168,6 +176,7 @@ class Renaming(Mapping):
             bank, row = self._place(physical)
             self._map.emit(warp, register, bank, row)
         self.reserve.take(warp, len(new))
+        self._taken += len(new)
         dead = uop.releases if uop.mask else 0
         for slot, register in enumerate(uop.sources):
             dead |= (uop.dead >> slot & 1) << register
@@ -217,6 +226,8 @@ class Renaming(Mapping):
     def edge(self) -> Sequence[tuple[int, int, int, Home | None]]:
         """End the cycle at the clock edge. Returns the operands of the uop whose names are
         known."""
+        served, floor, free = self._now
+        self._limit, self._taken = (served, floor, free - self._taken), 0
         looked_up, group = self.names.step()
         if looked_up:
             self._lookup.emit(looked_up)

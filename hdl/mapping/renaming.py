@@ -24,7 +24,7 @@ from warpbank.hdl.mapping.ports import Mapping, MappingPorts
 from warpbank.hdl.mapping.release import Release
 from warpbank.hdl.mapping.table import TABLE_BANKS, RenamingTable
 from warpbank.hdl.probe import Events, emit
-from warpbank.hdl.round_robin import decode
+from warpbank.hdl.round_robin import decode, pick
 
 #: Numbers of a pbr: nine of 6 bits, or six of 8.
 _NARROW, _WIDE = 6, 8
@@ -159,6 +159,7 @@ class Renaming(Mapping):
         free, short, ready = self.availability.free, Signal(len(self.lacking)), self.availability.ready
         if self._ahead:
             issues = decode(m, self.issue.payload.warp, self.issue.valid | self.slide, len(has), "issues")
+            too_few = self._too_few(m)
         for warp, hazards in enumerate(self.hazards):
             missing = self.missing[warp]
             found: Value = self._missing(m, has[warp], hazards.destination, hazards.count, f"first_of_{warp}")
@@ -167,12 +168,39 @@ class Renaming(Mapping):
             m.d.comb += missing.eq(found)
             count = Signal(3, name=f"missing_{warp}")
             m.d.comb += count.eq(sum(missing))
-            floor = Mux(self.reserve.served[warp], 0, self.reserve.floor)
-            m.d.comb += short[warp].eq((count != 0) & (count + floor > free))
+            if self._ahead:
+                m.d.comb += short[warp].eq(
+                    Cat((count == number + 1) & few for number, few in enumerate(too_few[warp])).any()
+                )
+            else:
+                floor = Mux(self.reserve.served[warp], 0, self.reserve.floor)
+                m.d.comb += short[warp].eq((count != 0) & (count + floor > free))
             m.d.comb += self.choosing[warp].eq(
                 Cat(~ready[number] & (count > number) for number in range(MAX_DESTINATIONS)).any()
             )
         m.d.comb += self.lacking.eq(short | self.release.ended)
+
+    def _too_few(self, m: Module) -> list[Value]:
+        """Mask per warp, with a bit per number of registers that its first uop may need: there are fewer.
+        What is free and what is kept for whom is what it was in the cycle before, less those that were taken
+        then."""
+        free, most = self.availability.free, 2 * MAX_DESTINATIONS
+        served = Signal.like(self.reserve.served, name="were_served")
+        m.d.sync += served.eq(self.reserve.served)
+        taken, fewer = self._taken_before(m), []
+        for name, floor in (("served", 0), ("others", self.reserve.floor)):
+            were = Signal(most, name=f"were_fewer_for_{name}")
+            m.d.sync += were.eq(Cat(free < floor + number + 1 for number in range(most)))
+            fewer.append(
+                pick(taken, [were[number : number + MAX_DESTINATIONS] for number in range(len(taken))])
+            )
+        return [Mux(first, *fewer) for first in served]
+
+    def _taken_before(self, m: Module) -> Value:
+        """How many registers were taken in the cycle before, one-hot."""
+        taken = Signal(MAX_DESTINATIONS + 1, name="were_taken")
+        m.d.sync += taken.eq(Cat(self.availability.take == number for number in range(len(taken))))
+        return taken
 
     def _known(self, m: Module, warp: int, found: Value, issues: Value) -> Value:
         """Mask of the destinations of a warp's first uop that were found to have no register in the cycle

@@ -7,7 +7,9 @@ need. So once the registers of warps that have ended are back, each of its warps
 
 The environment: two CTAs of two warps each, of one to eight registers a warp, on sixteen physical registers.
 A CTA starts in slots whose last registers may still be on their way back, and takes none before they are. A
-warp that is not served first takes registers only where as many stay free as the unit says.
+warp that is not served first takes registers only where as many stay free as the unit says. `late`: as it
+said in the cycle before, of what was free then less what was taken then (`Renaming` with look-up stages and
+an issue stage); none is taken in the first cycle of a launch, since none is ready (`Availability`).
 """
 
 from __future__ import annotations
@@ -29,13 +31,14 @@ WARPS = CTAS * SHARE
 class Harness(Elaboratable):
     """The environment, the claims and, if `inductive`, the invariant."""
 
-    def __init__(self, unit: Any = DeadlockReserve, inductive: bool = True) -> None:
+    def __init__(self, unit: Any = DeadlockReserve, inductive: bool = True, late: bool = False) -> None:
         overrides = [f"sub_core.warps={WARPS}", "sub_core.banks=1", f"sub_core.rows={REGISTERS}", "lanes=1"]
         self.unit, self.inductive = unit(with_overrides(preset("tiny"), overrides)), inductive
         self.needs = Signal(4)
         self.starts, self.ends = Signal(CTAS), Signal(CTAS)
         self.running, self.leaves, self.turn = Signal(CTAS), Signal(CTAS), Signal()
         self.held = [Signal(4, name=f"held_by_{warp}") for warp in range(WARPS)]
+        self.late, self.ready = late, Signal()
         unit = self.unit
         self.free = [self.needs, self.starts, self.ends, unit.here]
         self.free += [unit.taken.warp, unit.taken.count, unit.given.warp, unit.given.count]
@@ -62,7 +65,8 @@ class Harness(Elaboratable):
         )
         vacant = Signal(6)
         m.d.comb += vacant.eq(REGISTERS - sum(held))
-        self._registers(m, launched, vacant)
+        said = self._limit(m, launched, vacant)
+        self._registers(m, launched, said)
 
         mine, leaving = Signal(6), Signal(6)
         m.d.comb += [
@@ -80,6 +84,17 @@ class Harness(Elaboratable):
                 for warp in range(WARPS)
             ),
         ]
+        if self.inductive and self.late:
+            served, floor, free = said
+            m.d.comb += [
+                *(
+                    Assert(~served[warp] | unit.members[warp] | ~self.running[warp // SHARE])
+                    for warp in range(WARPS)
+                ),
+                Assert(~self.ready | (free <= vacant)),
+                Assert(~self.ready | (vacant + leaving + mine + floor >= whole + free)),
+                Assert(~self.ready | launched),
+            ]
         if self.inductive:
             counted = sum(Mux(unit._counted[warp], held[warp], 0) for warp in range(WARPS))
             m.d.comb += [
@@ -117,9 +132,26 @@ class Harness(Elaboratable):
             m.d.sync += self.leaves[cta].eq((self.leaves[cta] | self.ends[cta]) & left)
         return self.running
 
-    def _registers(self, m: Module, launched: Value, vacant: Value) -> None:
-        """Warps take registers as the unit lets them, and give back what they have."""
+    def _limit(self, m: Module, launched: Value, vacant: Value) -> tuple[Value, Value, Value]:
+        """Warps that are served first, what the others leave free, and what is free: what takes a register is
+        compared with them."""
         unit = self.unit
+        if not self.late:
+            return unit.served, unit.floor, vacant
+        served, floor, free = Signal.like(unit.served), Signal.like(unit.floor), Signal.like(vacant)
+        m.d.sync += [served.eq(unit.served), floor.eq(unit.floor), free.eq(vacant - self.taken(unit))]
+        m.d.sync += self.ready.eq(launched)
+        m.d.comb += Assume((unit.taken.count == 0) | self.ready)
+        return served, floor, free
+
+    @staticmethod
+    def taken(unit: Any) -> Value:
+        """Registers that are taken in a cycle."""
+        return unit.taken.count
+
+    def _registers(self, m: Module, launched: Value, said: tuple[Value, Value, Value]) -> None:
+        """Warps take registers as the unit lets them, and give back what they have."""
+        unit, (served, floor, free) = self.unit, said
         m.d.comb += [Assume(unit.taken.count <= 4), Assume(unit.given.count <= 4)]
         for warp, held in enumerate(self.held):
             cta = warp // SHARE
@@ -129,15 +161,16 @@ class Harness(Elaboratable):
                 gives.eq(Mux(unit.given.warp == warp, unit.given.count, 0)),
                 Assume((takes == 0) | launched & self.running[cta] & ~self.leaves[cta] & ~self.ends[cta]),
                 Assume(held + takes <= self.needs),
-                Assume((takes == 0) | (takes + Mux(unit.served[warp], 0, unit.floor) <= vacant)),
+                Assume((takes == 0) | (takes + Mux(served[warp], 0, floor) <= free)),
                 Assume(gives <= held),
             ]
             m.d.sync += held.eq(held + takes - gives)
 
 
-def test_the_cta_that_is_served_first_lacks_nothing(tmp_path: Path) -> None:
-    harness = Harness()
-    prove(harness, harness.free, 6, tmp_path, inductive=True)
+@pytest.mark.parametrize(("late", "depth"), [(False, 6), (True, 3)])
+def test_the_cta_that_is_served_first_lacks_nothing(late: bool, depth: int, tmp_path: Path) -> None:
+    harness = Harness(late=late)
+    prove(harness, harness.free, depth, tmp_path, inductive=True)
 
 
 def test_the_states_that_matter_are_reached(tmp_path: Path) -> None:
@@ -174,6 +207,20 @@ class NoticesNoReturn(DeadlockReserve):
 
     def _one_cta(self, m: Module, left: Any, takes: Any, gives: Any, whole: Any) -> Any:
         return super()._one_cta(m, left, takes, gives & 0, whole)
+
+
+class ForgetsWhatIsTaken(Harness):
+    """What is taken in a cycle is still free in the next one."""
+
+    @staticmethod
+    def taken(unit: Any) -> Value:
+        return unit.taken.count & 0
+
+
+def test_what_was_taken_in_the_cycle_before_has_to_count(tmp_path: Path) -> None:
+    harness = ForgetsWhatIsTaken(inductive=False, late=True)
+    with pytest.raises(Refuted):
+        prove(harness, harness.free, 6, tmp_path, last_only=True)
 
 
 @pytest.mark.parametrize(("unit", "depth"), [(ForgetsNobody, 7), (NoticesNoReturn, 6)])

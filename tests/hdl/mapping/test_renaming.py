@@ -176,6 +176,7 @@ def lockstep(
         for field in (rtl.start.registers, rtl.start.exempt, rtl.start.slots, rtl.start.kept):
             ctx.set(field, 0)
         for _ in range(COUNTED):
+            model.look([[]] * core.warps, 0)
             await ctx.tick()
             model.edge()
         here = (1 << slots) - 1
@@ -218,6 +219,8 @@ def lockstep(
                 changes = bool(pending) and (rng.random() < 0.5 or asked.get(number) not in pending)
                 if changes:
                     asked[number] = rng.choice(pending)
+                elif asked.get(number) not in pending:  # it has been written, and may be renamed
+                    asked.pop(number, None)
                 ctx.set(rtl.upcoming[number].changes, changes)
                 warp, register = asked[number] if changes else (rng.randrange(slots), rng.randrange(top))
                 ctx.set(rtl.upcoming[number].warp, warp)
@@ -446,6 +449,24 @@ class LosesNothing(Renaming):
         return Const(0, 4)
 
 
+class TakesNothing(Renaming):
+    """What was taken in the cycle before counts as free."""
+
+    def _taken_before(self, m: Any) -> Any:
+        super()._taken_before(m)
+        return Const(1, 5)
+
+
+class KeepsForNobody(Renaming):
+    """All warps may take the last registers, with stages."""
+
+    def _too_few(self, m: Any) -> Any:
+        served, self.reserve.served = self.reserve.served, Const(-1, len(self.reserve.served))
+        found = super()._too_few(m)
+        self.reserve.served = served
+        return found
+
+
 def located_once(config: Any, collection: Any, writers: int, probe: bool) -> Any:
     """Results are where the first one was."""
     inner = Renaming(config, collection, writers, probe=probe)
@@ -453,7 +474,7 @@ def located_once(config: Any, collection: Any, writers: int, probe: bool) -> Any
 
 
 @pytest.mark.quick("KnownForEver", "located_once")
-@pytest.mark.parametrize("unit", [KnownForEver, LosesNothing, located_once])
+@pytest.mark.parametrize("unit", [KnownForEver, LosesNothing, TakesNothing, KeepsForNobody, located_once])
 def test_mutants_with_stages_are_caught(unit: Any) -> None:
     assert fails(lambda seed: lockstep("tiny", seed, unit=unit, cycles=100, stages=2))
 
