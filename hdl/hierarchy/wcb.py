@@ -446,8 +446,13 @@ class WarpControlBlocks(wiring.Component):
             new.eq((fresh | self.start).bit_select(self.activated, 1)),
             self._loading.eq(Mux(self.activate, 1 << self._offsets.head, 0)),
         ]
-        read = self._loads = saved.read_port()
-        m.d.comb += [read.en.eq(self.activate), read.addr.eq(self.activated)]
+        if core.front_end.issue_stages:  # who becomes active comes late: it is looked up in the next cycle
+            read, number = saved.read_port(domain="comb"), Signal(core.warp_width, reset_less=True)
+            m.d.sync += number.eq(self.activated)
+            m.d.comb += read.addr.eq(number)
+        else:
+            read = saved.read_port()
+            m.d.comb += [read.en.eq(self.activate), read.addr.eq(self.activated)]
         found, every = Value.cast(read.data), 0 if self._liveness else -1
         self._back = [Mux(new, 0, found[:registers]), Mux(new, every, found[registers:])]
 
