@@ -38,7 +38,7 @@ class Renaming(Mapping):
     looked up in the cycle before its turn. In the cycle after a warp has issued, and in the first one of an
     empty buffer's uop, it is not known, and the warp may be picked; whether it lacks anything is asked again
     at its turn. How many registers are free, and how many of them are kept for whom, is what it was in the
-    cycle before, less those that were taken then.
+    cycle before, less those that were taken then. The reserve is told a cycle later who has taken some.
 
     Parameters
     ----------
@@ -63,7 +63,9 @@ class Renaming(Mapping):
         #: Warps served first, registers that the others leave free, free registers: those that first uops are
         #: compared with, and those of this cycle.
         self._limit = self._now = 0, 0, 0
-        self._taken = 0  # registers taken in this cycle
+        self._takes = 0, 0  # warp that takes registers in this cycle, and how many
+        #: Warp that took registers in the cycle before, and how many, where the reserve is told of it late.
+        self.untold = 0, 0
         self.busy = False
         self.lacking = self.choosing = 0
         self._counting = 0  # cycles until the exempt registers of a launch have been counted
@@ -175,8 +177,7 @@ class Renaming(Mapping):
             self.table.enter(warp, register, physical)
             bank, row = self._place(physical)
             self._map.emit(warp, register, bank, row)
-        self.reserve.take(warp, len(new))
-        self._taken += len(new)
+        self._takes = warp, len(new)
         dead = uop.releases if uop.mask else 0
         for slot, register in enumerate(uop.sources):
             dead |= (uop.dead >> slot & 1) << register
@@ -226,8 +227,7 @@ class Renaming(Mapping):
     def edge(self) -> Sequence[tuple[int, int, int, Home | None]]:
         """End the cycle at the clock edge. Returns the operands of the uop whose names are
         known."""
-        served, floor, free = self._now
-        self._limit, self._taken = (served, floor, free - self._taken), 0
+        self._take()
         looked_up, group = self.names.step()
         if looked_up:
             self._lookup.emit(looked_up)
@@ -266,8 +266,18 @@ class Renaming(Mapping):
             or self.availability.busy
             or self._counting > 0
             or self.reserve.busy
+            or self.untold[1] > 0
         )
         return named
+
+    def _take(self) -> None:
+        """Count the registers that are taken in this cycle."""
+        told, self._takes = self._takes, (0, 0)
+        served, floor, free = self._now
+        self._limit = served, floor, free - told[1]
+        if self._ahead:
+            told, self.untold = self.untold, told
+        self.reserve.take(*told)
 
     def contents(self) -> list[Shelf]:
         """Renaming table, by warp: which registers have a physical one."""

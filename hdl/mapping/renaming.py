@@ -238,11 +238,9 @@ class Renaming(Mapping):
             missing = self._missing(m, mine, issue.uop.destination, issue.uop.count, "missing")
         taken = Signal(3)
         m.d.comb += taken.eq(Mux(self.issue.valid, sum(missing), 0))
-        m.d.comb += [
-            self.availability.take.eq(taken),
-            self.reserve.taken.warp.eq(issue.warp),
-            self.reserve.taken.count.eq(taken),
-        ]
+        told = m.d.sync if self._ahead else m.d.comb
+        m.d.comb += self.availability.take.eq(taken)
+        told += [self.reserve.taken.warp.eq(issue.warp), self.reserve.taken.count.eq(taken)]
         physical, registers = [], []
         for number in range(MAX_DESTINATIONS):
             before = Signal(bits(MAX_DESTINATIONS), name=f"before_{number}")

@@ -359,7 +359,7 @@ def _check(model: Golden, registers: int) -> None:
     """No physical register is in two places, or lost."""
     owners = model.table.owners()
     mapped = sum(mask.bit_count() for mask in model.table.mapped)
-    assert len(owners) == mapped == sum(model.reserve.held)
+    assert len(owners) == mapped == sum(model.reserve.held) + model.untold[1]
     reserved = model.exempt.reserved
     taken = {number for number in range(registers) if model.availability.taken >> number & 1}
     assert taken == set(owners) | set(range(reserved))
