@@ -136,6 +136,16 @@ def first_number(mask: Value) -> Value:
     return found(mask)[1][: bits(len(mask))]
 
 
+def of_lowest(mask: Value, flags: Value) -> Value:
+    """Bit of `flags` at the place of the lowest set bit of a mask, found half by half; any value for a mask of
+    0."""
+    if len(mask) == 1:
+        return flags
+    half = 1 << (len(mask) - 1).bit_length() - 1
+    low, high = of_lowest(mask[:half], flags[:half]), of_lowest(mask[half:], flags[half:])
+    return Mux(mask[:half].any(), low, high)
+
+
 def after(index: Value, count: int) -> Value:
     """Index behind `index`, modulo `count`."""
     if count == 1:

@@ -19,7 +19,7 @@ from warpbank.hdl.hierarchy.allocation import AddressAllocation
 from warpbank.hdl.hierarchy.places import Places
 from warpbank.hdl.interfaces import AlwaysInterface, issue_stream
 from warpbank.hdl.layouts import REGISTER_WIDTH
-from warpbank.hdl.round_robin import chosen, encode, lowest_by_groups, pick, soonest
+from warpbank.hdl.round_robin import chosen, encode, first_number, lowest_by_groups, of_lowest, pick, soonest
 from warpbank.hdl.typed import Interface, Numbers
 
 
@@ -332,7 +332,10 @@ class WarpControlBlocks(wiring.Component):
                 ),
             ]
             self._chosen.append(one_hot)
-            found.append((mine.any(), encode(first), (alive & one_hot).any()))
+            if self._config.sub_core.front_end.issue_stages:  # beside the choice, and not behind it
+                found.append((mine.any(), first_number(mine), of_lowest(mine, alive[number::classes])))
+            else:
+                found.append((mine.any(), encode(first), (alive & one_hot).any()))
         valid = [Signal(name=f"setting_valid_{number}") for number in range(classes)]
         going = [each.goes for each in self.setting]
         m.d.comb += self._takes.eq(~Cat(v & ~g for v, g in zip(valid, going, strict=True)).any())
