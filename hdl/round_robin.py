@@ -137,8 +137,10 @@ def first_number(mask: Value) -> Value:
 
 
 def of_lowest(mask: Value, flags: Value) -> Value:
-    """Bit of `flags` at the place of the lowest set bit of a mask, found half by half; any value for a mask of
-    0."""
+    """Bit of `flags` at the place of the lowest set bit of a mask, found half by half.
+
+    It is any value for a mask of 0.
+    """
     if len(mask) == 1:
         return flags
     half = 1 << (len(mask) - 1).bit_length() - 1

@@ -38,7 +38,8 @@ class Renaming(Mapping):
     looked up in the cycle before its turn. In the cycle after a warp has issued, and in the first one of an
     empty buffer's uop, it is not known, and the warp may be picked; whether it lacks anything is asked again
     at its turn. How many registers are free, and how many of them are kept for whom, is what it was in the
-    cycle before, less those that were taken then. The reserve is told a cycle later who has taken some.
+    cycle before, less those that were taken then. Registers that are taken and given back are counted a cycle
+    later.
 
     Parameters
     ----------
@@ -64,8 +65,8 @@ class Renaming(Mapping):
         #: compared with, and those of this cycle.
         self._limit = self._now = 0, 0, 0
         self._takes = 0, 0  # warp that takes registers in this cycle, and how many
-        #: Warp that took registers in the cycle before, and how many, where the reserve is told of it late.
-        self.untold = 0, 0
+        #: Warps that took or gave back registers in the cycle before, and how many, where that counts late.
+        self.uncounted: list[tuple[int, int]] = []
         self.busy = False
         self.lacking = self.choosing = 0
         self._counting = 0  # cycles until the exempt registers of a launch have been counted
@@ -227,7 +228,6 @@ class Renaming(Mapping):
     def edge(self) -> Sequence[tuple[int, int, int, Home | None]]:
         """End the cycle at the clock edge. Returns the operands of the uop whose names are
         known."""
-        self._take()
         looked_up, group = self.names.step()
         if looked_up:
             self._lookup.emit(looked_up)
@@ -243,10 +243,10 @@ class Renaming(Mapping):
                 self._probe.emit("unwritten", unwritten)
         self.dropped = self.release.released()
         self.released = []
+        self._count()
         for warp, register in self.dropped:
             physical = self.table.drop(warp, register)
             self.availability.give(physical)
-            self.reserve.take(warp, -1)
             bank, row = self._place(physical)
             self.released.append((bank, row))
             self._unmap.emit(warp, register, bank, row)
@@ -266,18 +266,23 @@ class Renaming(Mapping):
             or self.availability.busy
             or self._counting > 0
             or self.reserve.busy
-            or self.untold[1] > 0
+            or bool(self.uncounted)
         )
         return named
 
-    def _take(self) -> None:
-        """Count the registers that are taken in this cycle."""
-        told, self._takes = self._takes, (0, 0)
+    def _count(self) -> None:
+        """Count the registers that are taken and given back in this cycle."""
         served, floor, free = self._now
-        self._limit = served, floor, free - told[1]
+        back = sum(count < 0 for _, count in self.uncounted)
+        self._limit = served, floor, free - back - self._takes[1]
+        changes = [(warp, -1) for warp, _ in self.dropped]
+        if self._takes[1]:
+            changes.append(self._takes)
+        self._takes = 0, 0
         if self._ahead:
-            told, self.untold = self.untold, told
-        self.reserve.take(*told)
+            changes, self.uncounted = self.uncounted, changes
+        for warp, count in changes:
+            self.reserve.take(warp, count)
 
     def contents(self) -> list[Shelf]:
         """Renaming table, by warp: which registers have a physical one."""

@@ -8,8 +8,9 @@ need. So once the registers of warps that have ended are back, each of its warps
 The environment: two CTAs of two warps each, of one to eight registers a warp, on sixteen physical registers.
 A CTA starts in slots whose last registers may still be on their way back, and takes none before they are. A
 warp that is not served first takes registers only where as many stay free as the unit says. `late`: as it
-said in the cycle before, of what was free then less what was taken then (`Renaming` with look-up stages and
-an issue stage); none is taken in the first cycle of a launch, since none is ready (`Availability`).
+said in the cycle before, of what was free then less what was taken then, and told a cycle late of what is
+taken and given back (`Renaming` with look-up stages and an issue stage); none is taken in the first cycle of
+a launch, since none is ready (`Availability`).
 """
 
 from __future__ import annotations
@@ -41,9 +42,10 @@ class Harness(Elaboratable):
         self.late, self.ready = late, Signal()
         unit = self.unit
         self.free = [self.needs, self.starts, self.ends, unit.here]
-        #: Who takes registers; the unit is told a cycle later, if it is `late`.
+        #: Who takes registers, and who gives some back; the unit is told a cycle later, if it is `late`.
         self.taker, self.takes = Signal.like(unit.taken.warp), Signal.like(unit.taken.count)
-        self.free += [self.taker, self.takes, unit.given.warp, unit.given.count]
+        self.giver, self.gives = Signal.like(unit.given.warp), Signal.like(unit.given.count)
+        self.free += [self.taker, self.takes, self.giver, self.gives]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -93,9 +95,12 @@ class Harness(Elaboratable):
                     Assert(~served[warp] | unit.members[warp] | ~self.running[warp // SHARE])
                     for warp in range(WARPS)
                 ),
-                Assert(~self.ready | (free <= vacant)),
+                Assert(~self.ready | (free + unit.given.count <= vacant)),
                 Assert(~self.ready | (vacant + leaving + mine + floor >= whole + free)),
                 Assert(~self.ready | launched),
+                Assert((unit.taken.count <= 4) & (unit.given.count <= 4)),
+                Assert((vacant >= unit.given.count) & (self.ready | ~unit.taken.count.any())),
+                Assert(launched | ~unit.given.count.any()),
             ]
         if self.inductive:
             told = [count - self._untold(warp) for warp, count in enumerate(held)]
@@ -106,7 +111,7 @@ class Harness(Elaboratable):
                 Assert(~launched | (unit._whole == whole)),
                 Assert(~launched | (needs == before)),
                 *(
-                    Assert((left == -count) & (held[warp] <= 8) & (count >= 0))
+                    Assert((left == -count) & (held[warp] <= 8) & (count >= 0) & (count <= 8))
                     for warp, (left, count) in enumerate(zip(unit._left, told, strict=True))
                 ),
                 *(Assert(launched | ~count.any()) for count in held),
@@ -119,9 +124,10 @@ class Harness(Elaboratable):
         return m
 
     def _untold(self, warp: int) -> Value:
-        """Number of a warp's registers that the unit is told of in this cycle."""
-        taken = self.unit.taken
-        return Mux(taken.warp == warp, taken.count, 0) if self.late else Const(0, len(taken.count))
+        """Change of a warp's number of registers that the unit is told of in this cycle, too late."""
+        taken, given = self.unit.taken, self.unit.given
+        gets, loses = Mux(taken.warp == warp, taken.count, 0), Mux(given.warp == warp, given.count, 0)
+        return gets - loses if self.late else Const(0, len(taken.count))
 
     def _ctas(self, m: Module, launched: Value) -> Signal:
         """CTAs start and end; one that has ended leaves its registers behind. The turn passes on."""
@@ -147,10 +153,19 @@ class Harness(Elaboratable):
         if not self.late:
             return unit.served, unit.floor, vacant
         served, floor, free = Signal.like(unit.served), Signal.like(unit.floor), Signal.like(vacant)
-        m.d.sync += [served.eq(unit.served), floor.eq(unit.floor), free.eq(vacant - self.counted)]
+        m.d.sync += [
+            served.eq(unit.served),
+            floor.eq(unit.floor),
+            free.eq(vacant - self.uncounted(unit) - self.counted),
+        ]
         m.d.sync += self.ready.eq(launched)
         m.d.comb += Assume((self.takes == 0) | self.ready)
         return served, floor, free
+
+    @staticmethod
+    def uncounted(unit: Any) -> Value:
+        """Number of the registers that came back in the cycle before, and do not count as free yet."""
+        return unit.given.count
 
     @property
     def counted(self) -> Value:
@@ -160,15 +175,16 @@ class Harness(Elaboratable):
     def _registers(self, m: Module, launched: Value, said: tuple[Value, Value, Value]) -> None:
         """Warps take registers as the unit lets them, and give back what they have."""
         unit, (served, floor, free) = self.unit, said
-        m.d.comb += [Assume(self.takes <= 4), Assume(unit.given.count <= 4)]
+        m.d.comb += [Assume(self.takes <= 4), Assume(self.gives <= 4)]
         tells = m.d.sync if self.late else m.d.comb
         tells += [unit.taken.warp.eq(self.taker), unit.taken.count.eq(self.takes)]
+        tells += [unit.given.warp.eq(self.giver), unit.given.count.eq(self.gives)]
         for warp, held in enumerate(self.held):
             cta = warp // SHARE
             takes, gives = Signal(3, name=f"takes_{warp}"), Signal(3, name=f"gives_{warp}")
             m.d.comb += [
                 takes.eq(Mux(self.taker == warp, self.takes, 0)),
-                gives.eq(Mux(unit.given.warp == warp, unit.given.count, 0)),
+                gives.eq(Mux(self.giver == warp, self.gives, 0)),
                 Assume((takes == 0) | launched & self.running[cta] & ~self.leaves[cta] & ~self.ends[cta]),
                 Assume(held + takes <= self.needs),
                 Assume((takes == 0) | (takes + Mux(served[warp], 0, floor) <= free)),
@@ -227,10 +243,21 @@ class ForgetsWhatIsTaken(Harness):
         return self.takes & 0
 
 
-def test_what_was_taken_in_the_cycle_before_has_to_count(tmp_path: Path) -> None:
-    harness = ForgetsWhatIsTaken(inductive=False, late=True)
+class CountsReturnsAtOnce(Harness):
+    """What has come back is free before the unit has been told."""
+
+    @staticmethod
+    def uncounted(unit: Any) -> Value:
+        return unit.given.count & 0
+
+
+@pytest.mark.parametrize(("environment", "depth"), [(ForgetsWhatIsTaken, 6), (CountsReturnsAtOnce, 9)])
+def test_what_changed_in_the_cycle_before_has_to_be_known(
+    environment: Any, depth: int, tmp_path: Path
+) -> None:
+    harness = environment(inductive=False, late=True)
     with pytest.raises(Refuted):
-        prove(harness, harness.free, 6, tmp_path, last_only=True)
+        prove(harness, harness.free, depth, tmp_path, last_only=True)
 
 
 @pytest.mark.parametrize(("unit", "depth"), [(ForgetsNobody, 7), (NoticesNoReturn, 6)])
