@@ -456,6 +456,7 @@ class WarpControlBlocks(wiring.Component):
         else:
             read = saved.read_port()
             m.d.comb += [read.en.eq(self.activate), read.addr.eq(self.activated)]
+        self._loads = read
         found, every = Value.cast(read.data), 0 if self._liveness else -1
         self._back = [Mux(new, 0, found[:registers]), Mux(new, every, found[registers:])]
 
