@@ -9,7 +9,15 @@ from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
 from warpbank.golden import round_robin
-from warpbank.hdl.round_robin import behind, first_from, first_number, lowest, lowest_by_groups, soonest
+from warpbank.hdl.round_robin import (
+    behind,
+    first_from,
+    first_number,
+    lowest,
+    lowest_by_groups,
+    of_lowest,
+    soonest,
+)
 
 
 @pytest.mark.parametrize("chooses", [first_from, soonest])
@@ -48,6 +56,8 @@ def test_the_lowest_bit_is_found(width: int) -> None:
     wide = Signal(width)
     m.d.comb += [alone.eq(lowest(mask)), number.eq(first_number(mask))]
     m.d.comb += wide.eq(lowest_by_groups(m, mask, "wide", 4))
+    flags, flag = Signal(width), Signal()
+    m.d.comb += flag.eq(of_lowest(mask, flags))
 
     async def bench(ctx: Any) -> None:
         for value in range(2**width):
@@ -55,6 +65,9 @@ def test_the_lowest_bit_is_found(width: int) -> None:
             assert ctx.get(alone) == ctx.get(wide) == value & -value
             assert ctx.get(after) == (2**width - 1 & ~(value ^ (value - 1)) if value else 0)
             assert not value or ctx.get(number) == (value & -value).bit_length() - 1
+            for others in (value & -value, ~(value & -value) & 2**width - 1):
+                ctx.set(flags, others)
+                assert not value or ctx.get(flag) == bool(others & value & -value)
 
     simulator = Simulator(m)
     simulator.add_testbench(bench)
