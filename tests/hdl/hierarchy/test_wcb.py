@@ -15,6 +15,7 @@ from tests.hdl.bench import FEW, SEEDS, fails, make_uop, simulate, uop_record
 from tests.hdl.hierarchy.ltrf_bench import LTRFS
 from tests.hdl.hierarchy.test_ltrf import KeepsValidBits, LosesAPlace, TwiceInACycle
 from tests.thinned import examples
+from warpbank.arch.config import with_overrides
 from warpbank.golden.hierarchy.wcb import WarpControlBlocks as Golden
 from warpbank.hdl.hierarchy.wcb import WarpControlBlocks
 
@@ -25,9 +26,10 @@ REGISTERS = (*range(12), 100, 254)
 class Bench:
     """The blocks of both, and transfers that are the test's."""
 
-    def __init__(self, machine: str, seed: int, unit: Any, plus: bool) -> None:
+    def __init__(self, machine: str, seed: int, unit: Any, plus: bool, stages: int) -> None:
         self.rng = random.Random(seed)
-        self.config = config = LTRFS[machine]
+        stage = [f"sub_core.front_end.issue_stages={stages}"]
+        self.config = config = with_overrides(LTRFS[machine], stage)
         self.rtl = unit(config, 2, plus)
         self.quiet = 0
         core = config.sub_core
@@ -214,15 +216,26 @@ class Bench:
 
 
 def lockstep(
-    machine: str, seed: int, unit: Any = WarpControlBlocks, plus: bool = True, cycles: int = 300
+    machine: str,
+    seed: int,
+    unit: Any = WarpControlBlocks,
+    plus: bool = True,
+    cycles: int = 300,
+    stages: int = 0,
 ) -> None:
-    Bench(machine, seed, unit, plus).run(cycles)
+    Bench(machine, seed, unit, plus, stages).run(cycles)
 
 
 @settings(FEW, max_examples=examples(8, 3))
 @given(machine=strategies.sampled_from(list(LTRFS)), seed=SEEDS, plus=strategies.booleans())
 def test_equals_golden(machine: str, seed: int, plus: bool) -> None:
     lockstep(machine, seed, plus=plus)
+
+
+@settings(FEW, max_examples=examples(8, 3))
+@given(machine=strategies.sampled_from(list(LTRFS)), seed=SEEDS, plus=strategies.booleans())
+def test_equals_golden_with_an_issue_stage(machine: str, seed: int, plus: bool) -> None:
+    lockstep(machine, seed, plus=plus, stages=1)
 
 
 class NeverDead(WarpControlBlocks):
@@ -281,3 +294,25 @@ class WantsWhatItHolds(WarpControlBlocks):
 )
 def test_mutants_are_caught(unit: type[WarpControlBlocks]) -> None:
     assert fails(lambda seed: lockstep("fast", seed, unit))
+
+
+class ReadsAnothersVectors(WarpControlBlocks):
+    """With an issue stage: the vectors that come are those of the warp named in the cycle after."""
+
+    def _warps(self, m: Any) -> None:
+        super()._warps(m)
+        m.d.comb += self._loads.addr.eq(self.activated)
+
+
+class LivesAsTheFirst(WarpControlBlocks):
+    """With an issue stage: a register that is moved is live if the first one of its class is."""
+
+    def _choose(self, m: Any) -> None:
+        with mock.patch("warpbank.hdl.hierarchy.wcb.of_lowest", lambda mask, flags: flags[0]):
+            super()._choose(m)
+
+
+@pytest.mark.quick("ReadsAnothersVectors")
+@pytest.mark.parametrize("unit", [ReadsAnothersVectors, LivesAsTheFirst])
+def test_mutants_with_an_issue_stage_are_caught(unit: type[WarpControlBlocks]) -> None:
+    assert fails(lambda seed: lockstep("fast", seed, unit, stages=1))
