@@ -7,14 +7,13 @@ from functools import reduce
 from operator import or_
 from typing import Protocol
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.arch.uop import MAX_DESTINATIONS
 from warpbank.hdl.layouts import REGISTER_WIDTH
-from warpbank.hdl.round_robin import decode, encode, pick
+from warpbank.hdl.round_robin import decode, encode
 from warpbank.hdl.typed import Interface
 
 
@@ -44,7 +43,6 @@ class DeadlockReserve(wiring.Component):
     Parameters
     ----------
     config : the machine.
-    compares : compare what is free with what is kept.
 
     Members
     -------
@@ -56,9 +54,6 @@ class DeadlockReserve(wiring.Component):
     taken, given : In(Change). Registers that a warp gets, or gives back; at most four each.
     served : Out(warps). Warps that are served first; combinational, as `floor`.
     floor : Out. Registers that the others leave free.
-    free : In, if it `compares`. Registers that are free.
-    fewer : Out(8), if it `compares`. A bit per number of registers, from one on: there are fewer beside
-        `floor`.
     """
 
     launch: Signal
@@ -71,17 +66,13 @@ class DeadlockReserve(wiring.Component):
     given: ChangeInterface
     served: Signal
     floor: Signal
-    free: Signal
-    fewer: Signal
 
-    def __init__(self, config: SmConfig, compares: bool = False) -> None:
+    def __init__(self, config: SmConfig) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Reserve needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         core = config.sub_core
         width = REGISTER_WIDTH + 1
-        self._compares = compares
-        comparison = {"free": In(bits(core.warp_registers + 1)), "fewer": Out(2 * MAX_DESTINATIONS)}
         super().__init__(
             {
                 "launch": In(1),
@@ -94,7 +85,6 @@ class DeadlockReserve(wiring.Component):
                 "given": In(Change(config)),
                 "served": Out(core.warps),
                 "floor": Out(max(REGISTER_WIDTH + 1, bits(core.warp_registers + 1))),
-                **(comparison if compares else {}),
             }
         )
 
@@ -125,15 +115,7 @@ class DeadlockReserve(wiring.Component):
             self.served.eq(Mux(by_cta, self.members, first)),
             self.floor.eq(Mux(by_cta, of_cta, of_warp)),
         ]
-        if self._compares:  # with every warp's need, since it comes late who is served first
-            alone = pick(first, [self._fewer(Mux(count < 0, 0, count)) for count in left])
-            m.d.comb += self.fewer.eq(Mux(by_cta, self._fewer(of_cta), alone))
         return m
-
-    def _fewer(self, kept: Value) -> Value:
-        """Mask, a bit per number of registers from one on: there are fewer beside those that are kept."""
-        spare = self.free - kept
-        return Cat(spare <= number for number in range(len(self.fewer)))
 
     def _one_warp(self, m: Module, left: list[Signal]) -> tuple[Signal, Value]:
         """Choose the warp that is served first where a CTA's registers do not fit. Returns it, one-hot, and

@@ -40,8 +40,8 @@ class Renaming(Mapping):
     Within a cycle: results are located; a uop that issues takes registers and declares others dead; names of
     operands are looked up; registers are released. All of it works on the state of the clock edge.
 
-    With look-up stages and an issue stage, what first uops lack is found in the cycle before their turn, and
-    compared with what was free and what was kept then; the counters of both follow a cycle late.
+    With look-up stages and an issue stage, a lack of registers is found in the cycle before a first uop's
+    turn: the uop is compared with the registers that were free, and kept, then.
 
     Below a register file cache operands have no names: they are in the cache. A register is looked up when it
     is moved, and is not released while it is on its way. A source counts as never written if
@@ -93,13 +93,13 @@ class Renaming(Mapping):
         late = self._locates_ahead and min(latencies) > 1  # the first look-up is a result's
         self.table = self.table_class(config, writers, late=late)
         self.availability = self.availability_class(
-            core.warp_registers, core.mapping.policy, core.subarray_registers, late=self._ahead
+            core.warp_registers, core.mapping.policy, core.subarray_registers
         )
         self.release = self.release_class(
             config, collection.entries, moved[1] * core.banks if self._cached else 0
         )
         self.exempt = self.exempt_class(config, operands + writers)
-        self.reserve = DeadlockReserve(config, compares=self._ahead)
+        self.reserve = DeadlockReserve(config)
         members = dict(MappingPorts(config, collection, writers, operands, TABLE_BANKS, moved).members)
         if probe:
             lookups = max(1, bool(operands) + self._cached)
@@ -187,30 +187,20 @@ class Renaming(Mapping):
         """Mask per warp, with a bit per number of registers that its first uop may need: there are fewer.
         What is free and what is kept for whom is what it was in the cycle before, less those that were taken
         then."""
-        reserve, free = self.reserve, Signal.like(self.availability.free, name="free_now")
-        served, taken = Signal.like(reserve.served, name="were_served"), self._taken(m)
-        m.d.sync += served.eq(reserve.served)
-        m.d.comb += [free.eq(self.availability.free - self._uncounted(m)), reserve.free.eq(free)]
-        fewer = []
-        for name, mask in (
-            ("served", Cat(free <= number for number in range(len(reserve.fewer)))),
-            ("others", reserve.fewer),
-        ):
-            were = Signal.like(reserve.fewer, name=f"were_fewer_for_{name}")
-            m.d.sync += were.eq(mask)
+        free, most = self.availability.free, 2 * MAX_DESTINATIONS
+        served = Signal.like(self.reserve.served, name="were_served")
+        m.d.sync += served.eq(self.reserve.served)
+        taken, fewer = self._taken_before(m), []
+        for name, floor in (("served", 0), ("others", self.reserve.floor)):
+            were = Signal(most, name=f"were_fewer_for_{name}")
+            m.d.sync += were.eq(Cat(free < floor + number + 1 for number in range(most)))
             fewer.append(
                 pick(taken, [were[number : number + MAX_DESTINATIONS] for number in range(len(taken))])
             )
         return [Mux(first, *fewer) for first in served]
 
-    def _uncounted(self, m: Module) -> Value:
-        """How many registers were taken in the cycle before, and still count as free."""
-        taken = Signal.like(self.availability.take, name="uncounted")
-        m.d.sync += taken.eq(self.availability.take)
-        return taken
-
-    def _taken(self, m: Module) -> Value:
-        """How many registers were taken in the cycle before, one-hot."""
+    def _taken_before(self, m: Module) -> Value:
+        """Number of registers that were taken in the cycle before, one-hot."""
         taken = Signal(MAX_DESTINATIONS + 1, name="were_taken")
         m.d.sync += taken.eq(Cat(self.availability.take == number for number in range(len(taken))))
         return taken
@@ -251,9 +241,11 @@ class Renaming(Mapping):
             missing = self._missing(m, mine, issue.uop.destination, issue.uop.count, "missing")
         taken = Signal(3)
         m.d.comb += taken.eq(Mux(self.issue.valid, sum(missing), 0))
-        told = m.d.sync if self._ahead else m.d.comb
-        m.d.comb += self.availability.take.eq(taken)
-        told += [self.reserve.taken.warp.eq(issue.warp), self.reserve.taken.count.eq(taken)]
+        m.d.comb += [
+            self.availability.take.eq(taken),
+            self.reserve.taken.warp.eq(issue.warp),
+            self.reserve.taken.count.eq(taken),
+        ]
         physical, registers = [], []
         for number in range(MAX_DESTINATIONS):
             before = Signal(bits(MAX_DESTINATIONS), name=f"before_{number}")
@@ -351,16 +343,10 @@ class Renaming(Mapping):
                     bank=bank,
                     row=row,
                 )
-        given = self.reserve.given
-        if self._ahead:
-            back = Signal(len(released), name="were_released")
-            m.d.sync += [given.warp.eq(released[0].warp), back.eq(Cat(port.valid for port in released))]
-            m.d.comb += given.count.eq(sum(back))
-        else:
-            m.d.comb += [
-                given.warp.eq(released[0].warp),
-                given.count.eq(sum(port.valid for port in released)),
-            ]
+        m.d.comb += [
+            self.reserve.given.warp.eq(released[0].warp),
+            self.reserve.given.count.eq(sum(port.valid for port in released)),
+        ]
 
     def _look_up(self, m: Module) -> None:
         """Send a uop's requests to the banks when its names are known. What was never written is read from
