@@ -1,9 +1,9 @@
 """Speed of the RTL's model by the way it is built: `python -m bench.rtl_builds`.
 
 Ways: as the engine builds it (the compiler of the ziglang wheel, where that is installed), with g++, with g++
-and a profile of the kernels themselves, and by Verilator's `--threads 2`. Each is built once, with an empty
-cache, and runs every kernel in turn. Profiles are of the kernels that are measured afterwards, so that what a
-profile brings is a bound.
+and a profile of the kernels themselves, by Verilator's `--threads 2`, and with functions of any length. Each
+is built once, with an empty cache, and runs every kernel in turn. Profiles are of the kernels that are
+measured afterwards, so that what a profile brings is a bound.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ WAYS = (
     Way("g++", "g++"),
     Way("g++ with a profile", "g++", profile="-fprofile-use -Wno-missing-profile"),
     Way("--threads 2", verilator=("--threads", "2")),
+    Way("functions of any length", verilator=("--output-split-cfuncs", "0")),
 )
 
 
@@ -66,8 +67,10 @@ def _compiler(command: str) -> Iterator[None]:
         yield
 
 
-def built(way: Way, preset: str, scheme: str, kernels: list[str], size: str, folder: Path) -> Path:
-    """The model's library, built into a folder."""
+def built(
+    way: Way, build: Build, preset: str, scheme: str, kernels: list[str], size: str, folder: Path
+) -> tuple[Path, float]:
+    """The model's library, built into a folder, and the CPU-seconds that its tools took, profiles apart."""
     register_file = parse_scheme(scheme)
     config = register_file.machine(preset_of(preset))
     compiled: list[tuple[Any, ...]] = []
@@ -85,14 +88,21 @@ def built(way: Way, preset: str, scheme: str, kernels: list[str], size: str, fol
         mock.patch.object(model.shutil, "rmtree"),  # a profile is of the objects that it was made by
     ):
         with _compiler(f"{way.compiler} -fprofile-generate" if way.profile else way.compiler):
-            model._make(config, register_file, Build(fast=True), folder, None)
+            begin = _of_tools()
+            model._make(config, register_file, build, folder, None)
+            seconds = _of_tools() - begin
         if way.profile:
             for kernel in kernels:
                 measured(folder / "model.so", kernel, size, preset, scheme)
             with _compiler(f"{way.compiler} {way.profile}"):
                 compile_now(*compiled[0])
             (folder / "work" / "model.so").replace(folder / "model.so")
-    return folder / "model.so"
+    return folder / "model.so", seconds
+
+
+def _of_tools() -> float:
+    used = os.times()
+    return used.children_user + used.children_system
 
 
 def measured(library: Path, *asked: str) -> dict[str, float]:
@@ -127,35 +137,38 @@ def main(
     preset: str = "turing",
     scheme: str = "baseline",
     rounds: Annotated[int, typer.Option(min=1, help="Rounds over kernels and ways.")] = 3,
+    quick_build: Annotated[bool, typer.Option("--quick-build", help="Build for tests.")] = False,
     library: Annotated[Path | None, typer.Option(hidden=True)] = None,
 ) -> None:
-    """Print cycles a second of each way, of CPU and of wall time, the best of the rounds."""
+    """Print the CPU-seconds of each way's build, and its cycles a second of CPU and of wall time, the best of
+    the rounds."""
     chosen = kernels or ["sgemm", "bfs"]
     if library is not None:
         print(json.dumps(run(library, chosen[0], size, preset, scheme)))
         return
+    build = Build(fast=not quick_build)
     rates: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as place:
-        libraries = {
-            way.name: built(way, preset, scheme, chosen, size, Path(place) / str(number))
+        made = {
+            way.name: built(way, build, preset, scheme, chosen, size, Path(place) / str(number))
             for number, way in enumerate(WAYS)
         }
         for kernel in chosen:
-            times: dict[str, list[dict[str, float]]] = {name: [] for name in libraries}
+            times: dict[str, list[dict[str, float]]] = {name: [] for name in made}
             for _ in range(rounds):
-                for name, made in libraries.items():
-                    times[name].append(measured(made, kernel, size, preset, scheme))
+                for name, (place_of, _) in made.items():
+                    times[name].append(measured(place_of, kernel, size, preset, scheme))
             for name, found in times.items():
                 best = {each: min(one[each] for one in found) for each in ("cpu", "wall")}
                 rates.setdefault(name, []).append(
                     {each: found[0]["cycles"] / seconds for each, seconds in best.items()}
                 )
     print(
-        "| way | "
+        "| way | build | "
         + " | ".join(f"{kernel}, CPU | {kernel}, wall" for kernel in chosen)
         + " | CPU over the first |"
     )
-    print("|---|" + "---:|" * (2 * len(chosen) + 1))
+    print("|---|" + "---:|" * (2 * len(chosen) + 2))
     first = rates[WAYS[0].name]
     for name, found in rates.items():
         ratio = math.exp(
@@ -163,7 +176,7 @@ def main(
             / len(found)
         )
         cells = " | ".join(f"{one['cpu']:.0f} | {one['wall']:.0f}" for one in found)
-        print(f"| {name} | {cells} | {ratio:.2f} |")
+        print(f"| {name} | {made[name][1]:.0f} | {cells} | {ratio:.2f} |")
 
 
 if __name__ == "__main__":
