@@ -48,8 +48,14 @@ RECORDED = Path(__file__).with_name("agreed.json")
 MACHINE = "tiny"
 
 
+@dataclass(frozen=True)
 class _Unoptimized(Build):
-    """Build of a model that is run for some thousand cycles: compiled in two thirds of the time."""
+    """Build of a model that is run for some thousand cycles.
+
+    The wheel's compiler, which comes first for `fast` builds, takes two fifths of the time that g++ does.
+    """
+
+    fast: bool = True
 
     @property
     def flags(self) -> list[str]:
