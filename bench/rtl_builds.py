@@ -25,13 +25,12 @@ from unittest import mock
 import typer
 
 from bench import command_line
-from warpbank import workloads
 from warpbank.arch.config import preset as preset_of
 from warpbank.arch.schemes import parse_scheme
 from warpbank.program.runner import Options, trace_job
+from warpbank.sim import experiment as exp
 from warpbank.sim.engines import model, verilator
 from warpbank.sim.engines.model import Build
-from warpbank.sim.experiment import register_limit
 
 
 @dataclass(frozen=True)
@@ -119,11 +118,12 @@ def _words(kernel: str, size: str, preset: str, scheme: str) -> list[str]:
 
 def run(library: Path, kernel: str, size: str, preset: str, scheme: str) -> dict[str, float]:
     """Cycles of a kernel, and the seconds of CPU and of wall time that they take."""
-    config, job = preset_of(preset), workloads.get(kernel).job(size)
-    trace = trace_job(job, Options(max_registers=register_limit(job, config)))
+    experiment = exp.find(kernel, size, None, preset, None, scheme, [], None, Options().max_instructions)
+    trace = exp.hinted(experiment, trace_job(experiment.job, exp.compile_options(experiment)))
     with mock.patch.object(verilator, "library", return_value=library):
         begin, begin_wall = time.process_time(), time.perf_counter()
-        result = verilator.VerilatorEngine(Build(fast=True)).run(trace, config, parse_scheme(scheme))
+        engine = verilator.VerilatorEngine(Build(fast=True))
+        result = engine.run(trace, experiment.config, experiment.scheme)
     return {
         "cycles": result.cycles,
         "cpu": time.process_time() - begin,
