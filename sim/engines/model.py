@@ -58,9 +58,6 @@ _VERILATOR = [
     "-Wno-fatal",
     "-Wno-lint",
     "-Wno-style",
-    # Compilers take more than twice as long for a function of twice the length.
-    "--output-split-cfuncs",
-    "200",
 ]
 #: Kinds of Verilator's files that run once.
 _SLOW = ("classes_slow", "support_fast", "support_slow")
