@@ -62,8 +62,8 @@ def wheel_version(name: str) -> str:
         ) from None
 
 
-#: The wheel's compiler. Where it does not optimize it would check for undefined behaviour, which takes it three
-#: times as long.
+#: The wheel's compiler. Where it does not optimize it would check for undefined behaviour, in three times the
+#: time.
 _ZIG = (sys.executable, "-m", "ziglang", "c++", "-fno-sanitize=undefined")
 
 
