@@ -33,6 +33,8 @@ class Harness(Elaboratable):
 
     def __init__(self, unit: Any = DeadlockReserve, inductive: bool = True, late: bool = False) -> None:
         overrides = [f"sub_core.warps={WARPS}", "sub_core.banks=1", f"sub_core.rows={REGISTERS}", "lanes=1"]
+        if late:
+            overrides += ["sub_core.front_end.issue_stages=1", "sub_core.mapping.lookup_stages=2"]
         self.unit, self.inductive = unit(with_overrides(preset("tiny"), overrides)), inductive
         self.needs = Signal(4)
         self.starts, self.ends = Signal(CTAS), Signal(CTAS)
@@ -192,12 +194,12 @@ def test_the_states_that_matter_are_reached(tmp_path: Path) -> None:
 class ForgetsNobody(DeadlockReserve):
     """Who has been served first once is counted for ever."""
 
-    def _one_cta(self, m: Module, left: Any, takes: Any, gives: Any, whole: Any) -> Any:
+    def _one_cta(self, m: Module, left: Any, changes: Any, whose: Any, whole: Any) -> Any:
         members, self.members = self.members, Signal.like(self.members)
         seen = Signal.like(members)
         m.d.sync += seen.eq(self.members)
         m.d.comb += self.members.eq(seen | members)
-        found = super()._one_cta(m, left, takes, gives, whole)
+        found = super()._one_cta(m, left, changes, whose, whole)
         self.members = members
         return found
 
@@ -205,8 +207,9 @@ class ForgetsNobody(DeadlockReserve):
 class NoticesNoReturn(DeadlockReserve):
     """What a warp gives back counts as had, once it has been counted."""
 
-    def _one_cta(self, m: Module, left: Any, takes: Any, gives: Any, whole: Any) -> Any:
-        return super()._one_cta(m, left, takes, gives & 0, whole)
+    def _one_cta(self, m: Module, left: Any, changes: Any, whose: Any, whole: Any) -> Any:
+        taker, giver = whose
+        return super()._one_cta(m, left, changes & ~giver, (taker, giver & 0), whole)
 
 
 class ForgetsWhatIsTaken(Harness):

@@ -11,13 +11,18 @@ from hypothesis import given
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
 from tests.hdl.wrapped import wrapped
+from warpbank.arch.config import with_overrides
 from warpbank.golden.mapping.deadlock_reserve import DeadlockReserve as Golden
 from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
 
+STAGES = ["sub_core.front_end.issue_stages=1", "sub_core.mapping.lookup_stages=2"]
 
-def lockstep(machine: str, seed: int, unit: Any = DeadlockReserve, cycles: int = 150) -> None:
+
+def lockstep(
+    machine: str, seed: int, unit: Any = DeadlockReserve, cycles: int = 150, stages: bool = False
+) -> None:
     rng = random.Random(seed)
-    config = MACHINES[machine]
+    config = with_overrides(MACHINES[machine], STAGES if stages else [])
     warps, registers = config.sub_core.warps, config.sub_core.warp_registers
     rtl, model = unit(config), Golden(warps)
     kept = {"warp": 0, "cta": 0, "stale": 0}
@@ -66,10 +71,11 @@ def lockstep(machine: str, seed: int, unit: Any = DeadlockReserve, cycles: int =
     assert kept["warp"] + kept["cta"], f"seed {seed}: {kept}"
 
 
+@pytest.mark.parametrize("stages", [False, True])
 @FEW
 @given(machine=machines, seed=SEEDS)
-def test_equals_golden(machine: str, seed: int) -> None:
-    lockstep(machine, seed)
+def test_equals_golden(stages: bool, machine: str, seed: int) -> None:
+    lockstep(machine, seed, stages=stages)
 
 
 def test_warps_at_a_barrier_must_count() -> None:
@@ -82,8 +88,9 @@ def test_warps_at_a_barrier_must_count() -> None:
 class NoticesNothing(DeadlockReserve):
     """What a warp gets or gives back once it has been counted is not noticed."""
 
-    def _one_cta(self, m: Any, left: Any, takes: Any, gives: Any, whole: Any) -> Any:
-        return super()._one_cta(m, left, takes & 0, gives & 0, whole)
+    def _one_cta(self, m: Any, left: Any, changes: Any, whose: Any, whole: Any) -> Any:
+        taker, giver = whose
+        return super()._one_cta(m, left, changes & 0, (taker & 0, giver & 0), whole)
 
 
 class NeverStale(DeadlockReserve):
@@ -99,9 +106,17 @@ class NeverStale(DeadlockReserve):
         return m
 
 
-@pytest.mark.parametrize("unit", [NoticesNothing, NeverStale])
-def test_mutants_are_caught(unit: Any) -> None:
-    assert fails(lambda seed: lockstep("tiny", seed, unit))
+class CountsWhoChanges(DeadlockReserve):
+    """A warp is counted in a cycle in which it gets registers or gives some back."""
+
+    def _one_cta(self, m: Any, left: Any, changes: Any, whose: Any, whole: Any) -> Any:
+        return super()._one_cta(m, left, changes & 0, whose, whole)
+
+
+@pytest.mark.parametrize("stages", [False, True])
+@pytest.mark.parametrize("unit", [NoticesNothing, NeverStale, CountsWhoChanges])
+def test_mutants_are_caught(unit: Any, stages: bool) -> None:
+    assert fails(lambda seed: lockstep("tiny", seed, unit, stages=stages))
 
 
 def test_the_configuration_must_be_one() -> None:
