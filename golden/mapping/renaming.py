@@ -20,7 +20,7 @@ from warpbank.golden.probe import Probe
 from warpbank.golden.stream import PREDICATE_BIT, TraceUop
 
 _REGISTERS: Final = (1 << PREDICATE_BIT) - 1
-#: Cycles in which the exempt registers of a launch are counted.
+#: Cycles in which the exempt registers of a launch are counted; one more where there are stages.
 COUNTED: Final = 2
 
 
@@ -38,7 +38,8 @@ class Renaming(Mapping):
     looked up in the cycle before its turn. In the cycle after a warp has issued, and in the first one of an
     empty buffer's uop, it is not known, and the warp may be picked; whether it lacks anything is asked again
     at its turn. How many registers are free, and how many of them are kept for whom, is what it was in the
-    cycle before, less those that were taken then.
+    cycle before, less those that were taken then. The exempt registers of a launch have a cycle more to be
+    counted.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class Renaming(Mapping):
         """A launch begins after this cycle: registers per thread, the mask of those that are not renamed,
         warp slots that it may use, registers that are kept for one CTA. All physical registers are free."""
         self.exempt.launch(exempt, slots)
-        self._counting = COUNTED
+        self._counting = COUNTED + self._ahead
         needs = registers - self.exempt.count
         self._launched = needs, slots * needs <= self._registers - self.exempt.reserved, kept
         self.table.launch()

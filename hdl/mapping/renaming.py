@@ -41,7 +41,8 @@ class Renaming(Mapping):
     operands are looked up; registers are released. All of it works on the state of the clock edge.
 
     With look-up stages and an issue stage, a lack of registers is found in the cycle before a first uop's
-    turn: the uop is compared with the registers that were free, and kept, then.
+    turn: the uop is compared with the registers that were free, and kept, then. The exempt registers of a
+    launch are counted a cycle later.
 
     Below a register file cache operands have no names: they are in the cache. A register is looked up when it
     is moved, and is not released while it is on its way. A source counts as never written if
@@ -98,7 +99,9 @@ class Renaming(Mapping):
         self.release = self.release_class(
             config, collection.entries, moved[1] * core.banks if self._cached else 0
         )
-        self.exempt = self.exempt_class(config, operands + writers)
+        self.exempt = self.exempt_class(
+            config, operands + writers, split=self._locates_ahead, late=self._ahead
+        )
         self.reserve = DeadlockReserve(config)
         members = dict(MappingPorts(config, collection, writers, operands, TABLE_BANKS, moved).members)
         if probe:
@@ -408,13 +411,8 @@ class Renaming(Mapping):
             asked: LocationInterface | NextResultInterface = port
             if self._locates_ahead and number < UNITS:
                 # A register that is still to be written stays where it is.
-                asked, found = self.upcoming[number], (bank, row)
-                bank, row = (
-                    Signal(len(value), name=f"{name}_of_result_{number}", reset_less=True)
-                    for name, value in zip(("bank", "row"), found, strict=True)
-                )
-                with m.If(asked.changes):
-                    m.d.sync += [bank.eq(found[0]), row.eq(found[1])]
+                asked = self.upcoming[number]
+                bank, row = self._kept_place(m, number, asked.changes, bank)
             m.d.comb += [
                 find.warp.eq(asked.warp),
                 find.register.eq(asked.register),
@@ -424,6 +422,27 @@ class Renaming(Mapping):
                 port.row.eq(row),
                 self.mapped[number].eq(own.exempt | find.mapped),
             ]
+
+    def _kept_place(self, m: Module, number: int, changes: Value, bank: Value) -> tuple[Value, Value]:
+        """(bank, row) of the register that a unit's result writes next, from registers. The row of an exempt
+        one is summed up behind them: it is needed later in a cycle than the bank."""
+        find, own = self.table.result[number], list(self.exempt.find)[self.operands + number]
+        summands = list(self.exempt.summands)[self.operands + number]
+        found = {
+            "bank": bank,
+            "row": self._place(find.physical)[1],
+            "exempt": own.exempt,
+            "first": summands.first,
+            "rest": summands.rest,
+        }
+        kept = {
+            name: Signal(len(value), name=f"{name}_of_result_{number}", reset_less=True)
+            for name, value in found.items()
+        }
+        with m.If(changes):
+            m.d.sync += [kept[name].eq(value) for name, value in found.items()]
+        row = self._place((kept["first"] + kept["rest"])[: len(find.physical)])[1]
+        return kept["bank"], Mux(kept["exempt"], row, kept["row"])
 
     def _place(self, physical: Value) -> tuple[Value, Value]:
         """(bank, row) of a physical register."""

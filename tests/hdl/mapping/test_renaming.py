@@ -175,7 +175,7 @@ def lockstep(
         ctx.set(rtl.launch, 0)
         for field in (rtl.start.registers, rtl.start.exempt, rtl.start.slots, rtl.start.kept):
             ctx.set(field, 0)
-        for _ in range(COUNTED):
+        for _ in range(COUNTED + (stages > 0)):
             model.look([[]] * core.warps, 0)
             await ctx.tick()
             model.edge()
