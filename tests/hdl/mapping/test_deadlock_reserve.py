@@ -78,6 +78,41 @@ def test_equals_golden(stages: bool, machine: str, seed: int) -> None:
     lockstep(machine, seed, stages=stages)
 
 
+@pytest.mark.parametrize("stages", [False, True])
+def test_a_counted_warp_gets_registers_beside_one_that_is_still_to_be_counted(stages: bool) -> None:
+    """And gives some back: that changes what is left, though the other one is not counted in that cycle."""
+    rtl, model = DeadlockReserve(with_overrides(MACHINES["tiny"], STAGES if stages else [])), Golden(8)
+    steps = [  # taken: warp, count; given: warp, count
+        ((0, 3), (0, 0)),
+        ((1, 4), (2, 0)),  # warp 0 is counted
+        ((0, 2), (1, 1)),
+        ((1, 1), (0, 2)),
+        ((2, 0), (2, 0)),  # warp 1 is counted
+    ]
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(rtl.launch, 1)
+        ctx.set(rtl.whole, 60)
+        await ctx.tick()
+        ctx.set(rtl.launch, 0)
+        model.launch(30, False, 60)
+        model.members = 0b11
+        ctx.set(rtl.members, model.members)
+        floors = []
+        for taken, given_back in steps:
+            for port, (warp, count), sign in ((rtl.taken, taken, 1), (rtl.given, given_back, -1)):
+                ctx.set(port.warp, warp)
+                ctx.set(port.count, count)
+                model.take(warp, sign * count)
+            model.edge()
+            await ctx.tick()
+            assert ctx.get(rtl.floor) == model.look(0)[1]
+            floors.append(ctx.get(rtl.floor))
+        assert floors == [60, 57, 55, 57, 53]
+
+    simulate(rtl, bench)
+
+
 def test_warps_at_a_barrier_must_count() -> None:
     def blind(config: Any) -> Any:
         return wrapped(DeadlockReserve(config), here=lambda value, _: value & 0)
