@@ -101,7 +101,7 @@ class Exempt(wiring.Component):
     count, reserved : Out. How many there are, and how many physical registers are theirs; from registers,
         meaningful with `counted`.
     find : In(Place) per port.
-    summands : Out(Summands) per port, if `split`.
+    summands : Out(Summands) per port, if `split`. Their sum is `physical`.
 
     Raises
     ------
