@@ -38,7 +38,8 @@ class Renaming(Mapping):
     looked up in the cycle before its turn. In the cycle after a warp has issued, and in the first one of an
     empty buffer's uop, it is not known, and the warp may be picked; whether it lacks anything is asked again
     at its turn. How many registers are free, and how many of them are kept for whom, is what it was in the
-    cycle before, less those that were taken then. The exempt registers of a launch have a cycle more to be
+    cycle before, less those that were taken then. A cycle later than without, registers that are taken and
+    given back are counted, those of a warp that drains begin to die, and a launch's exempt ones have been
     counted.
 
     Parameters
@@ -64,7 +65,12 @@ class Renaming(Mapping):
         #: Warps served first, registers that the others leave free, free registers: those that first uops are
         #: compared with, and those of this cycle.
         self._limit = self._now = 0, 0, 0
-        self._taken = 0  # registers taken in this cycle
+        self._takes = 0, 0  # warp that takes registers in this cycle, and how many
+        #: Warps that took or gave back registers in the cycle before, and how many, where that counts late.
+        self.uncounted: list[tuple[int, int]] = []
+        #: Warps that drain in this cycle, and those that drained in the one before, where that is told late.
+        self._drain: list[int] = []
+        self._drained: list[int] = []
         self.busy = False
         self.lacking = self.choosing = 0
         self._counting = 0  # cycles until the exempt registers of a launch have been counted
@@ -176,8 +182,7 @@ class Renaming(Mapping):
             self.table.enter(warp, register, physical)
             bank, row = self._place(physical)
             self._map.emit(warp, register, bank, row)
-        self.reserve.take(warp, len(new))
-        self._taken += len(new)
+        self._takes = warp, len(new)
         dead = uop.releases if uop.mask else 0
         for slot, register in enumerate(uop.sources):
             dead |= (uop.dead >> slot & 1) << register
@@ -221,14 +226,15 @@ class Renaming(Mapping):
 
     def end(self, warp: int) -> None:
         """The warp's last uop retires in this cycle."""
-        self.release.end(warp, self.table.mapped[warp])
+        if self._ahead:
+            self._drain.append(warp)
+        else:
+            self.release.end(warp, self.table.mapped[warp])
         self.busy = True
 
     def edge(self) -> Sequence[tuple[int, int, int, Home | None]]:
         """End the cycle at the clock edge. Returns the operands of the uop whose names are
         known."""
-        served, floor, free = self._now
-        self._limit, self._taken = (served, floor, free - self._taken), 0
         looked_up, group = self.names.step()
         if looked_up:
             self._lookup.emit(looked_up)
@@ -242,12 +248,15 @@ class Renaming(Mapping):
                 named.append((group.collector, slot, group.tag, home))
             if unwritten:
                 self._probe.emit("unwritten", unwritten)
+        for warp in self._drained:
+            self.release.end(warp, self.table.mapped[warp])
+        self._drain, self._drained = [], self._drain
         self.dropped = self.release.released()
         self.released = []
+        self._count()
         for warp, register in self.dropped:
             physical = self.table.drop(warp, register)
             self.availability.give(physical)
-            self.reserve.take(warp, -1)
             bank, row = self._place(physical)
             self.released.append((bank, row))
             self._unmap.emit(warp, register, bank, row)
@@ -267,8 +276,24 @@ class Renaming(Mapping):
             or self.availability.busy
             or self._counting > 0
             or self.reserve.busy
+            or bool(self.uncounted)
+            or bool(self._drained)
         )
         return named
+
+    def _count(self) -> None:
+        """Count the registers that are taken and given back in this cycle."""
+        served, floor, free = self._now
+        back = sum(count < 0 for _, count in self.uncounted)
+        self._limit = served, floor, free - back - self._takes[1]
+        changes = [(warp, -1) for warp, _ in self.dropped]
+        if self._takes[1]:
+            changes.append(self._takes)
+        self._takes = 0, 0
+        if self._ahead:
+            changes, self.uncounted = self.uncounted, changes
+        for warp, count in changes:
+            self.reserve.take(warp, count)
 
     def contents(self) -> list[Shelf]:
         """Renaming table, by warp: which registers have a physical one."""

@@ -59,6 +59,7 @@ class Availability(wiring.Component):
     registers : physical registers.
     policy : one of `POLICIES`.
     distance : registers of a sub-array, over all banks.
+    late : count what is taken and given back a cycle later.
 
     Members
     -------
@@ -66,7 +67,7 @@ class Availability(wiring.Component):
         are free.
     choice : Out, 4 numbers. The registers that are taken next; from registers.
     ready : Out(4). Those of `choice` that there are, the first one lowest; from registers.
-    free : Out. How many are free.
+    free : Out. How many are free; if `late`, without what was taken or given back in the cycle before.
     take : In. So many of `choice`, from the first on, are taken in this cycle; at most as many as are ready.
     give : In(Given) per bank of the renaming table.
 
@@ -91,13 +92,14 @@ class Availability(wiring.Component):
     take: Signal
     give: list[GivenInterface]
 
-    def __init__(self, registers: int, policy: str, distance: int) -> None:
+    def __init__(self, registers: int, policy: str, distance: int, late: bool = False) -> None:
         for name, number in (("registers", registers), ("distance", distance)):
             if type(number) is not int or number < 1:
                 raise TypeError(f"Availability needs a number of {name} of at least 1, not {number!r}.")
         if policy not in POLICIES:
             raise ValueError(f"Availability knows the policies {', '.join(POLICIES)}, not {policy!r}.")
         self._registers = registers
+        self._late = late
         self._rotates = policy == "wear_level"
         width = bits(registers)
         self._low = width // 2  # address within a word
@@ -226,7 +228,13 @@ class Availability(wiring.Component):
         """The number of free registers."""
         vacant = Signal(bits(self._registers + 1), init=self._registers)
         m.d.comb += self.free.eq(vacant)
-        m.d.sync += vacant.eq(vacant - self.take + sum(give.valid for give in self.give))
+        taken: Value = self.take
+        given: Value = Cat(give.valid for give in self.give)
+        if self._late:
+            were_taken, were_given = Signal.like(taken), Signal(len(self.give))
+            m.d.sync += [were_taken.eq(taken), were_given.eq(given)]
+            taken, given = were_taken, were_given
+        m.d.sync += vacant.eq(vacant - taken + sum(given))
         with m.If(self.launch):
             m.d.sync += vacant.eq(self._registers - self.reserved)
 

@@ -7,13 +7,14 @@ from functools import reduce
 from operator import or_
 from typing import Protocol
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from warpbank.arch.parameters import SmConfig, bits
+from warpbank.arch.uop import MAX_DESTINATIONS
 from warpbank.hdl.layouts import REGISTER_WIDTH
-from warpbank.hdl.round_robin import decode, encode
+from warpbank.hdl.round_robin import decode, encode, pick
 from warpbank.hdl.typed import Interface
 
 
@@ -43,6 +44,7 @@ class DeadlockReserve(wiring.Component):
     Parameters
     ----------
     config : the machine.
+    compares : compare what is free with what is kept.
 
     Members
     -------
@@ -54,6 +56,9 @@ class DeadlockReserve(wiring.Component):
     taken, given : In(Change). Registers that a warp gets, or gives back; at most four each.
     served : Out(warps). Warps that are served first; combinational, as `floor`.
     floor : Out. Registers that the others leave free.
+    free : In, if it `compares`. Registers that are free.
+    fewer : Out(8), if it `compares`. A bit per number of registers, from one on: there are fewer beside
+        `floor`.
     """
 
     launch: Signal
@@ -66,15 +71,17 @@ class DeadlockReserve(wiring.Component):
     given: ChangeInterface
     served: Signal
     floor: Signal
+    free: Signal
+    fewer: Signal
 
-    def __init__(self, config: SmConfig) -> None:
+    def __init__(self, config: SmConfig, compares: bool = False) -> None:
         if not isinstance(config, SmConfig):
             raise TypeError(f"Reserve needs the machine's configuration, an SmConfig, not {config!r}.")
         self._config = config
         core = config.sub_core
-        #: How many registers change hands is known late in a cycle, and whose they are early.
-        self._late = core.mapping.lookup_stages > 0 and core.front_end.issue_stages > 0
         width = REGISTER_WIDTH + 1
+        self._compares = compares
+        comparison = {"free": In(bits(core.warp_registers + 1)), "fewer": Out(2 * MAX_DESTINATIONS)}
         super().__init__(
             {
                 "launch": In(1),
@@ -87,6 +94,7 @@ class DeadlockReserve(wiring.Component):
                 "given": In(Change(config)),
                 "served": Out(core.warps),
                 "floor": Out(max(REGISTER_WIDTH + 1, bits(core.warp_registers + 1))),
+                **(comparison if compares else {}),
             }
         )
 
@@ -97,15 +105,11 @@ class DeadlockReserve(wiring.Component):
         self._left = left
         takes = decode(m, self.taken.warp, self.taken.count != 0, warps, "takes")
         gives = decode(m, self.given.warp, self.given.count != 0, warps, "gives")
-        taker, giver = takes, gives
-        if self._late:
-            taker = decode(m, self.taken.warp, Const(1), warps, "taker")
-            giver = decode(m, self.given.warp, Const(1), warps, "giver")
         for warp, count in enumerate(left):
             gets, loses = (Signal.like(self.taken.count, name=f"{name}_{warp}") for name in ("gets", "loses"))
             m.d.comb += [
-                gets.eq(Mux(taker[warp], self.taken.count, 0)),
-                loses.eq(Mux(giver[warp], self.given.count, 0)),
+                gets.eq(Mux(takes[warp], self.taken.count, 0)),
+                loses.eq(Mux(gives[warp], self.given.count, 0)),
             ]
             m.d.sync += count.eq(count - gets + loses)
         of_all = Signal.like(self.whole, name="whole_of_cta")  # 0: one warp is served first
@@ -114,14 +118,22 @@ class DeadlockReserve(wiring.Component):
             alone = ~self.everybody & (self.whole == 0)
             m.d.sync += [of_all.eq(self.whole), *(count.eq(Mux(alone, self.needs, 0)) for count in left)]
         first, of_warp = self._one_warp(m, left)
-        of_cta = self._one_cta(m, left, takes | gives, (taker, giver), of_all)
+        of_cta = self._one_cta(m, left, takes, gives, of_all)
         by_cta = Signal()
         m.d.comb += [
             by_cta.eq(of_all != 0),
             self.served.eq(Mux(by_cta, self.members, first)),
             self.floor.eq(Mux(by_cta, of_cta, of_warp)),
         ]
+        if self._compares:  # with every warp's need, since it comes late who is served first
+            alone = pick(first, [self._fewer(Mux(count < 0, 0, count)) for count in left])
+            m.d.comb += self.fewer.eq(Mux(by_cta, self._fewer(of_cta), alone))
         return m
+
+    def _fewer(self, kept: Value) -> Value:
+        """Mask, a bit per number of registers from one on: there are fewer beside those that are kept."""
+        spare = self.free - kept
+        return Cat(spare <= number for number in range(len(self.fewer)))
 
     def _one_warp(self, m: Module, left: list[Signal]) -> tuple[Signal, Value]:
         """Choose the warp that is served first where a CTA's registers do not fit. Returns it, one-hot, and
@@ -137,20 +149,9 @@ class DeadlockReserve(wiring.Component):
         m.d.sync += last.eq(encode(first))
         return first, Mux(has < 0, 0, has)
 
-    def _one_cta(
-        self, m: Module, left: list[Signal], changes: Value, whose: tuple[Value, Value], whole: Value
-    ) -> Value:
+    def _one_cta(self, m: Module, left: list[Signal], takes: Value, gives: Value, whole: Value) -> Value:
         """Keep the need of the CTA that is served first, beside what its counted warps have. Returns the
-        registers that the others leave free for it.
-
-        Parameters
-        ----------
-        left : a counter per warp.
-        changes : mask of the warps that get registers or give some back.
-        whose : masks of the warp that gets registers, and of the one that gives some back; if they do.
-        whole : the CTA's need.
-        """
-        taker, giver = whose
+        registers that the others leave free for it."""
         counted = Signal(len(left))  # warps whose registers have been counted
         rest = Signal(signed(len(whole) + 1), name="rest")  # of its need, beside theirs
         self._counted, self._rest = counted, rest
@@ -159,24 +160,18 @@ class DeadlockReserve(wiring.Component):
         m.d.comb += [
             stale.eq((counted & ~self.members).any()),
             missing.eq(self.members & ~counted),
-            counts.eq(_lowest(missing) & ~changes),
-            got.eq(Mux((taker & counted).any(), self.taken.count, 0)),
-            gave.eq(Mux((giver & counted).any(), self.given.count, 0)),
+            counts.eq(_lowest(missing) & ~(takes | gives)),
+            got.eq(Mux((takes & counted).any(), self.taken.count, 0)),
+            gave.eq(Mux((gives & counted).any(), self.given.count, 0)),
         ]
         had = Signal.like(left[0], name="had")
-        asked = _lowest(missing) if self._late else counts  # who may be counted, or who is
-        m.d.comb += had.eq(reduce(or_, (Mux(one, count, 0) for one, count in zip(asked, left, strict=True))))
-        remains: Value = rest - got + gave + had
-        if self._late:
-            both = Signal.like(rest, name="rest_and_had")
-            m.d.comb += both.eq(rest + had)
-            remains = Mux((asked & changes).any(), rest - got + gave, both - got + gave)
+        m.d.comb += had.eq(reduce(or_, (Mux(one, count, 0) for one, count in zip(counts, left, strict=True))))
         with m.If(self.launch):
             m.d.sync += [counted.eq(0), rest.eq(self.whole)]
         with m.Elif(stale):
             m.d.sync += [counted.eq(0), rest.eq(whole)]
         with m.Else():
-            m.d.sync += [counted.eq(counted | counts), rest.eq(remains)]
+            m.d.sync += [counted.eq(counted | counts), rest.eq(rest - got + gave + had)]
         return Mux(stale, whole, Mux(rest < 0, 0, rest))
 
 

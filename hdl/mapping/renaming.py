@@ -40,9 +40,9 @@ class Renaming(Mapping):
     Within a cycle: results are located; a uop that issues takes registers and declares others dead; names of
     operands are looked up; registers are released. All of it works on the state of the clock edge.
 
-    With look-up stages and an issue stage, a lack of registers is found in the cycle before a first uop's
-    turn: the uop is compared with the registers that were free, and kept, then. The exempt registers of a
-    launch are counted a cycle later.
+    With look-up stages and an issue stage, what first uops lack is found in the cycle before their turn, and
+    compared with what was free and what was kept then; the counters of both follow a cycle late. The
+    registers of a warp that drains begin to die, and the exempt ones of a launch are counted, a cycle later.
 
     Below a register file cache operands have no names: they are in the cache. A register is looked up when it
     is moved, and is not released while it is on its way. A source counts as never written if
@@ -94,7 +94,7 @@ class Renaming(Mapping):
         late = self._locates_ahead and min(latencies) > 1  # the first look-up is a result's
         self.table = self.table_class(config, writers, late=late)
         self.availability = self.availability_class(
-            core.warp_registers, core.mapping.policy, core.subarray_registers
+            core.warp_registers, core.mapping.policy, core.subarray_registers, late=self._ahead
         )
         self.release = self.release_class(
             config, collection.entries, moved[1] * core.banks if self._cached else 0
@@ -102,7 +102,7 @@ class Renaming(Mapping):
         self.exempt = self.exempt_class(
             config, operands + writers, split=self._locates_ahead, late=self._ahead
         )
-        self.reserve = DeadlockReserve(config)
+        self.reserve = DeadlockReserve(config, compares=self._ahead)
         members = dict(MappingPorts(config, collection, writers, operands, TABLE_BANKS, moved).members)
         if probe:
             lookups = max(1, bool(operands) + self._cached)
@@ -190,20 +190,30 @@ class Renaming(Mapping):
         """Mask per warp, with a bit per number of registers that its first uop may need: there are fewer.
         What is free and what is kept for whom is what it was in the cycle before, less those that were taken
         then."""
-        free, most = self.availability.free, 2 * MAX_DESTINATIONS
-        served = Signal.like(self.reserve.served, name="were_served")
-        m.d.sync += served.eq(self.reserve.served)
-        taken, fewer = self._taken_before(m), []
-        for name, floor in (("served", 0), ("others", self.reserve.floor)):
-            were = Signal(most, name=f"were_fewer_for_{name}")
-            m.d.sync += were.eq(Cat(free < floor + number + 1 for number in range(most)))
+        reserve, free = self.reserve, Signal.like(self.availability.free, name="free_now")
+        served, taken = Signal.like(reserve.served, name="were_served"), self._taken(m)
+        m.d.sync += served.eq(reserve.served)
+        m.d.comb += [free.eq(self.availability.free - self._uncounted(m)), reserve.free.eq(free)]
+        fewer = []
+        for name, mask in (
+            ("served", Cat(free <= number for number in range(len(reserve.fewer)))),
+            ("others", reserve.fewer),
+        ):
+            were = Signal.like(reserve.fewer, name=f"were_fewer_for_{name}")
+            m.d.sync += were.eq(mask)
             fewer.append(
                 pick(taken, [were[number : number + MAX_DESTINATIONS] for number in range(len(taken))])
             )
         return [Mux(first, *fewer) for first in served]
 
-    def _taken_before(self, m: Module) -> Value:
-        """Number of registers that were taken in the cycle before, one-hot."""
+    def _uncounted(self, m: Module) -> Value:
+        """How many registers were taken in the cycle before, and still count as free."""
+        taken = Signal.like(self.availability.take, name="uncounted")
+        m.d.sync += taken.eq(self.availability.take)
+        return taken
+
+    def _taken(self, m: Module) -> Value:
+        """How many registers were taken in the cycle before, one-hot."""
         taken = Signal(MAX_DESTINATIONS + 1, name="were_taken")
         m.d.sync += taken.eq(Cat(self.availability.take == number for number in range(len(taken))))
         return taken
@@ -244,11 +254,9 @@ class Renaming(Mapping):
             missing = self._missing(m, mine, issue.uop.destination, issue.uop.count, "missing")
         taken = Signal(3)
         m.d.comb += taken.eq(Mux(self.issue.valid, sum(missing), 0))
-        m.d.comb += [
-            self.availability.take.eq(taken),
-            self.reserve.taken.warp.eq(issue.warp),
-            self.reserve.taken.count.eq(taken),
-        ]
+        told = m.d.sync if self._ahead else m.d.comb
+        m.d.comb += self.availability.take.eq(taken)
+        told += [self.reserve.taken.warp.eq(issue.warp), self.reserve.taken.count.eq(taken)]
         physical, registers = [], []
         for number in range(MAX_DESTINATIONS):
             before = Signal(bits(MAX_DESTINATIONS), name=f"before_{number}")
@@ -316,10 +324,19 @@ class Renaming(Mapping):
             [*self.done, *self.finished], [*self.release.read, *self.release.written], strict=True
         ):
             wiring.connect(m, wiring.flipped(source), sink)
-        m.d.comb += [self.release.end.eq(self.end)]
+        m.d.comb += self.release.end.eq(self._drained(m))
         m.d.comb += [
             inner.eq(mask) for inner, mask in zip(self.release.mapped, self.table.mapped, strict=True)
         ]
+
+    def _drained(self, m: Module) -> Value:
+        """Warps whose registers begin to die. With stages they have drained in the cycle before: the slot's
+        next warp has its turn when its first uop has been looked up, and `ended` is known by then."""
+        if not self._ahead:
+            return self.end
+        drained = Signal.like(self.end, name="drained")
+        m.d.sync += drained.eq(self.end)
+        return drained
 
     def _release(self, m: Module) -> None:
         released = self.release.released
@@ -346,10 +363,16 @@ class Renaming(Mapping):
                     bank=bank,
                     row=row,
                 )
-        m.d.comb += [
-            self.reserve.given.warp.eq(released[0].warp),
-            self.reserve.given.count.eq(sum(port.valid for port in released)),
-        ]
+        given = self.reserve.given
+        if self._ahead:
+            back = Signal(len(released), name="were_released")
+            m.d.sync += [given.warp.eq(released[0].warp), back.eq(Cat(port.valid for port in released))]
+            m.d.comb += given.count.eq(sum(back))
+        else:
+            m.d.comb += [
+                given.warp.eq(released[0].warp),
+                given.count.eq(sum(port.valid for port in released)),
+            ]
 
     def _look_up(self, m: Module) -> None:
         """Send a uop's requests to the banks when its names are known. What was never written is read from

@@ -53,6 +53,7 @@ class FrontEnd:
             set() for _ in range(warps)
         ]  # written and not declared dead, in program order
         self.first: list[Any] = [None] * warps
+        self.ending: set[int] = set()  # warps that have had their last uop
         self.writing: list[set[int]] = [set() for _ in range(warps)]
         self.collecting: list[Any] = [None] * entries  # [warp, slot -> register still to be read, requested]
         self.seq = 0
@@ -96,6 +97,8 @@ class FrontEnd:
         """The warp's first uop issues."""
         uop = self.first[warp]
         self.first[warp] = None
+        if self.rng.random() < 0.1:
+            self.ending.add(warp)
         gone = {uop.sources[slot] for slot in range(len(uop.sources)) if uop.dead >> slot & 1}
         gone |= {register for register in range(256) if uop.releases >> register & 1}
         self.live[warp] -= gone
@@ -182,7 +185,7 @@ def lockstep(
         here = (1 << slots) - 1
         for cycle in range(cycles):
             for warp in range(slots):
-                if front.first[warp] is None and rng.random() < 0.7:
+                if front.first[warp] is None and warp not in front.ending and rng.random() < 0.7:
                     front.first[warp] = front.uop(warp)
                 uop = front.first[warp]
                 ctx.set(rtl.hazards[warp].destination, uop.destination if uop else 0)
@@ -307,14 +310,15 @@ def lockstep(
         for warp in range(core.warps):
             busy = front.writing[warp] or any(entry and entry[0] == warp for entry in front.collecting)
             if (
-                front.first[warp] is None
+                warp in front.ending
+                and front.first[warp] is None
                 and not busy
                 and not model.release.ended >> warp & 1
-                and rng.random() < 0.05
             ):
                 ends |= 1 << warp
                 model.end(warp)
                 front.live[warp] = set()
+                front.ending.remove(warp)
         ctx.set(rtl.end, ends)
         may = [warp for warp in may if not ends >> warp & 1]
         if not may or rng.random() < 0.2:
@@ -359,7 +363,7 @@ def _check(model: Golden, registers: int) -> None:
     """No physical register is in two places, or lost."""
     owners = model.table.owners()
     mapped = sum(mask.bit_count() for mask in model.table.mapped)
-    assert len(owners) == mapped == sum(model.reserve.held)
+    assert len(owners) == mapped == sum(model.reserve.held) + sum(count for _, count in model.uncounted)
     reserved = model.exempt.reserved
     taken = {number for number in range(registers) if model.availability.taken >> number & 1}
     assert taken == set(owners) | set(range(reserved))
@@ -450,10 +454,10 @@ class LosesNothing(Renaming):
 
 
 class TakesNothing(Renaming):
-    """Registers that were taken in the cycle before count as free."""
+    """What was taken in the cycle before counts as free."""
 
-    def _taken_before(self, m: Any) -> Any:
-        super()._taken_before(m)
+    def _taken(self, m: Any) -> Any:
+        super()._taken(m)
         return Const(1, 5)
 
 
@@ -467,6 +471,22 @@ class KeepsForNobody(Renaming):
         return found
 
 
+class CountsEarly(Renaming):
+    """What was taken two cycles before counts as counted, with stages."""
+
+    def _uncounted(self, m: Any) -> Any:
+        super()._uncounted(m)
+        return Const(0)
+
+
+class DrainsEarly(Renaming):
+    """The registers of a warp begin to die in the cycle in which it drains, with stages."""
+
+    def _drained(self, m: Any) -> Any:
+        super()._drained(m)
+        return self.end
+
+
 def located_once(config: Any, collection: Any, writers: int, probe: bool) -> Any:
     """Results are where the first one was."""
     inner = Renaming(config, collection, writers, probe=probe)
@@ -474,7 +494,9 @@ def located_once(config: Any, collection: Any, writers: int, probe: bool) -> Any
 
 
 @pytest.mark.quick("KnownForEver", "located_once")
-@pytest.mark.parametrize("unit", [KnownForEver, LosesNothing, TakesNothing, KeepsForNobody, located_once])
+@pytest.mark.parametrize(
+    "unit", [KnownForEver, LosesNothing, TakesNothing, CountsEarly, DrainsEarly, KeepsForNobody, located_once]
+)
 def test_mutants_with_stages_are_caught(unit: Any) -> None:
     assert fails(lambda seed: lockstep("tiny", seed, unit=unit, cycles=100, stages=2))
 
