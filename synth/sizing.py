@@ -103,22 +103,25 @@ class Sizer(Timer):
         """Make cells larger until the slowest path takes `clock` ns, or nothing brings more. Returns what it
         takes then.
 
-        A change stays if its path is faster afterwards, and no other one slower than that was.
+        A change stays if its path is faster afterwards, and no other one slower than that was. One that did
+        not stay is tried again, behind all others, when the cells around it have changed.
         """
-        barred: set[tuple[int, str]] = set()
+        changes, tried = 0, dict[tuple[int, str], int]()  # what was tried, and after how many changes
         while True:
             end = self._slowest()
             delay = self._late[end]
             if delay <= clock:
                 return delay
-            for place, kind in self._gains(self._hops(end)):
-                if (place, kind.name) in barred:
+            gains = self._gains(self._hops(end))
+            for place, kind in sorted(gains, key=lambda gain: (gain[0], gain[1].name) in tried):
+                if tried.get((place, kind.name)) == changes:
                     continue
                 before = self._library[self.order[place][0].type]
                 self.change(place, kind)
                 if self._late[end] < delay and self._late[self._slowest()] <= delay:
+                    changes += 1
                     break
-                barred.add((place, kind.name))
+                tried[place, kind.name] = changes
                 self.change(place, before)
             else:
                 return delay
