@@ -131,6 +131,15 @@ def test_a_netlist_becomes_no_slower(tools: Tools, seed: int, gates: int, share:
     assert types == changed
 
 
+@settings(max_examples=15, deadline=None)
+@given(seed=SEEDS, gates=st.integers(100, 300))
+def test_at_the_end_no_cell_brings_more(tools: Tools, seed: int, gates: int) -> None:
+    """One that brought nothing may bring something when others have changed."""
+    net = cloud(random.Random(seed), gates)
+    sizing.resize(net, tools.library, {}, tools.load, 0.01)
+    assert sizing.resize(net, tools.library, {}, tools.load, 0.01) == {}, f"seed {seed}"
+
+
 def test_the_netlist_in_verilog_has_the_new_types(tools: Tools, tmp_path: Path) -> None:
     (tmp_path / "unit.v").write_text(
         "module unit (input clk, input d, output q); wire w;\n"
