@@ -410,11 +410,13 @@ def _best(
     a shorter target, and cells are made smaller only where that costs no time.
     What is late by no more than the order of the cells is worth is mapped with its cells in other orders. In
     the fastest netlist, if it is late by little still, cells of its slowest paths become larger ones; with
-    little effort before other orders are tried.
+    little effort before other orders are tried, and in the fastest one that is mapped in parts, too: it may
+    gain more.
     """
     library = tools.library
     target = clock - timing.overhead(library, tools.load)
-    fastest = math.inf
+    fastest = {False: math.inf, True: math.inf}  # as a whole, and in parts
+    kept = {False: "fastest_whole.json", True: "fastest_in_parts.json"}
 
     def one(
         read: str,
@@ -442,26 +444,29 @@ def _best(
         net = mapped.read(folder / "mapped.json", unit, set(boxes.values()))
         mapped.check_mapped(net, _known(tools, boxes))
         path = timing.Timer(net, library, times, tools.load).path()
-        nonlocal fastest
-        if path.delay < fastest:
-            fastest = path.delay
-            (folder / "mapped.json").replace(folder / "fastest.json")
+        parted = bool(marks)
+        if path.delay < fastest[parted]:
+            fastest[parted] = path.delay
+            (folder / "mapped.json").replace(folder / kept[parted])
         area = sum(library[cell.type].area for cell in net.cells if cell.type in library)
         within = any(step.cell in times for step in path.steps[1:])
         verilog = (folder / "mapped.v").read_text()
         late = path.delay > clock
-        return _Try(read, way, target, around, bool(marks), gap, area, path.delay, late, within, net, verilog)
+        return _Try(read, way, target, around, parted, gap, area, path.delay, late, within, net, verilog)
 
     def sized(tried: list[_Try]) -> None:
-        """Make cells of the fastest netlist larger, if it is late by little."""
-        near = min(tried, key=lambda one: one.delay)
-        if clock < near.delay <= (1 + _NEAR) * clock:
+        """Make cells of the fastest netlists larger, if they are late by little."""
+        ways = [[one for one in tried if one.in_parts == in_parts] for in_parts in (False, True)]
+        nearest = [min(way, key=lambda one: one.delay) for way in ways if way]
+        for near in nearest if all(one.late for one in tried) else ():
+            if near.delay > (1 + _NEAR) * clock:
+                continue
             tell(f"sizing cells: {near.delay:.3f} ns")
             net = replace(near.net, cells=[replace(cell) for cell in near.net.cells])
             types = sizing.resize(net, library, times, tools.load, clock)
             path = timing.Timer(net, library, times, tools.load).path()
             area = sum(library[cell.type].area for cell in net.cells if cell.type in library)
-            flow.retyped(folder, unit, "fastest.json", types)
+            flow.retyped(folder, unit, kept[near.in_parts], types)
             verilog, late = (folder / "mapped.v").read_text(), path.delay > clock
             tried.append(replace(near, net=net, verilog=verilog, area=area, delay=path.delay, late=late))
 
