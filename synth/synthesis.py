@@ -456,11 +456,7 @@ def _best(
 
     def sized(tried: list[_Try]) -> None:
         """Make cells of the fastest netlists larger, if they are late by little."""
-        ways = [[one for one in tried if one.in_parts == in_parts] for in_parts in (False, True)]
-        nearest = [min(way, key=lambda one: one.delay) for way in ways if way]
-        for near in nearest if all(one.late for one in tried) else ():
-            if near.delay > (1 + _NEAR) * clock:
-                continue
+        for near in _nearest(tried, clock):
             tell(f"sizing cells: {near.delay:.3f} ns")
             net = replace(near.net, cells=[replace(cell) for cell in near.net.cells])
             types = sizing.resize(net, library, times, tools.load, clock)
@@ -515,6 +511,16 @@ def _best(
             if not tried[-1].late:
                 break
     return taken(tried)
+
+
+def _nearest(tried: Sequence[_Try], clock: float) -> list[_Try]:
+    """The fastest netlist as a whole and the fastest in parts, where these are late by little, and none of
+    all meets the clock."""
+    if not all(one.late for one in tried):
+        return []
+    ways = [[one for one in tried if one.in_parts == in_parts] for in_parts in (False, True)]
+    fastest = [min(way, key=lambda one: one.delay) for way in ways if way]
+    return [one for one in fastest if one.delay <= (1 + _NEAR) * clock]
 
 
 def _quickly(

@@ -181,3 +181,23 @@ def test_a_huge_unit_gets_a_target_that_is_shorter_by_what_it_misses(delay: floa
 
     synthesis._quickly(one, 0.9, 1.0, {}, {}, lambda text: None)
     assert targets == pytest.approx([0.9, target])
+
+
+@pytest.mark.parametrize(
+    ("whole", "parts", "sized"),
+    [
+        ((1.02, 1.05), (1.1,), [1.02, 1.1]),
+        ((1.05, 1.02), (), [1.02]),
+        ((), (1.1, 1.04), [1.04]),
+        ((1.2,), (1.1,), [1.1]),  # too late
+        ((1.02, 0.99), (1.1,), []),  # one meets the clock
+        ((1.02,), (1.0,), []),
+    ],
+)
+def test_cells_become_larger_in_the_fastest_netlist_of_either_kind(
+    whole: tuple[float, ...], parts: tuple[float, ...], sized: list[float]
+) -> None:
+    tried: Any = [
+        _Mapped(kind, delay, None) for kind, delays in ((False, whole), (True, parts)) for delay in delays
+    ]
+    assert [one.delay for one in synthesis._nearest(tried, 1.0)] == sized
