@@ -355,8 +355,6 @@ class SubCore(wiring.Component):
             scheduler.eligible.eq(status.eligible),
             scheduler.holds.eq(collectors.holds),
             status.pick.eq(scheduler.pick),
-            *(picked.eq(scheduler.picked) for picked in optional(status, "picked")),
-            *(chosen.eq(status.chosen) for chosen in optional(buffers, "chosen")),
             buffers.warp.eq(self._turn),
             buffers.pop.eq(status.issues & ~moves.inserts),
             *(moves.partial.eq(buffers.partial) for _ in moves.stored[:1]),

@@ -8,7 +8,7 @@ from amaranth.lib import wiring
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.front_end.lrr import check_warps
-from warpbank.hdl.front_end.ports import SchedulerPorts, turns_by_mask
+from warpbank.hdl.front_end.ports import SchedulerPorts
 from warpbank.hdl.round_robin import encode
 
 
@@ -21,7 +21,6 @@ class CacheAware(wiring.Component):
     Parameters
     ----------
     warps : warp slots.
-    mask : tell the warp by a mask, too.
 
     Members
     -------
@@ -36,12 +35,11 @@ class CacheAware(wiring.Component):
     eligible: Signal
     holds: Signal
     pick: Signal
-    picked: Signal
 
-    def __init__(self, warps: int, mask: bool = False) -> None:
+    def __init__(self, warps: int) -> None:
         check_warps("CacheAware", warps)
-        self._warps, self._mask = warps, mask
-        super().__init__(dict(SchedulerPorts(warps, mask=mask).members))
+        self._warps = warps
+        super().__init__(dict(SchedulerPorts(warps).members))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -56,8 +54,6 @@ class CacheAware(wiring.Component):
             picked.eq(Mux((self.eligible & last).any(), last, Mux(cached.any(), first, oldest))),
             self.pick.eq(encode(picked)),
         ]
-        if self._mask:
-            m.d.comb += self.picked.eq(picked)
         with m.If(self.eligible.any()):
             m.d.sync += last.eq(picked)
         return m
@@ -65,4 +61,4 @@ class CacheAware(wiring.Component):
 
 def cache_aware(config: SmConfig, probe: bool) -> CacheAware:
     """Cache-aware scheduler of a sub-core, which reports nothing."""
-    return CacheAware(config.sub_core.warps, turns_by_mask(config))
+    return CacheAware(config.sub_core.warps)

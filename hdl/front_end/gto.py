@@ -8,7 +8,7 @@ from amaranth.lib import wiring
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.front_end.lrr import check_warps
-from warpbank.hdl.front_end.ports import SchedulerPorts, turns_by_mask
+from warpbank.hdl.front_end.ports import SchedulerPorts
 from warpbank.hdl.round_robin import encode
 
 
@@ -23,7 +23,6 @@ class Gto(wiring.Component):
     Parameters
     ----------
     warps : warp slots.
-    mask : tell the warp by a mask, too.
 
     Members
     -------
@@ -37,12 +36,11 @@ class Gto(wiring.Component):
     start: Signal
     eligible: Signal
     pick: Signal
-    picked: Signal
 
-    def __init__(self, warps: int, mask: bool = False) -> None:
+    def __init__(self, warps: int) -> None:
         check_warps("Gto", warps)
-        self._warps, self._mask = warps, mask
-        super().__init__(dict(SchedulerPorts(warps, mask=mask).members))
+        self._warps = warps
+        super().__init__(dict(SchedulerPorts(warps).members))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -54,8 +52,6 @@ class Gto(wiring.Component):
         picked = Signal(warps)
         m.d.comb += picked.eq(Mux((self.eligible & last).any(), last, oldest))
         m.d.comb += self.pick.eq(encode(picked))
-        if self._mask:
-            m.d.comb += self.picked.eq(picked)
         with m.If(self.eligible.any()):
             m.d.sync += last.eq(picked)
         return m
@@ -63,4 +59,4 @@ class Gto(wiring.Component):
 
 def gto(config: SmConfig, probe: bool) -> Gto:
     """Greedy-then-oldest scheduler of a sub-core, which reports nothing."""
-    return Gto(config.sub_core.warps, turns_by_mask(config))
+    return Gto(config.sub_core.warps)

@@ -16,12 +16,11 @@ from warpbank.arch.events import field_width
 from warpbank.arch.parameters import SmConfig, bits
 from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, PREDICATES, RZ, Control
 from warpbank.hdl.async_memory import read_at, write_at
-from warpbank.hdl.front_end.ports import turns_by_mask
-from warpbank.hdl.interfaces import Fill, FillInterface, optional
+from warpbank.hdl.interfaces import Fill, FillInterface
 from warpbank.hdl.layouts import REGISTER_WIDTH, uop_layout
 from warpbank.hdl.mapping.flag_cache import FlagCache
 from warpbank.hdl.probe import Events, EventsInterface, emit
-from warpbank.hdl.round_robin import decode, first_from, pick
+from warpbank.hdl.round_robin import decode, first_from
 from warpbank.hdl.typed import Interface, Record, record
 
 
@@ -137,9 +136,7 @@ class InstructionBuffers(wiring.Component):
     hazards : Out(Hazards) per warp. Registers and predicates of the first uop; meaningful where `first`.
     pop : In(1). The first uop of `warp` issues in this cycle.
     warp : In(bits(warps)). Warp that the scheduler picked.
-    chosen : In(warps), if the issue stage keeps a mask (`warpbank.hdl.front_end.ports.turns_by_mask`). That
-        warp, one-hot; 0 if there is none.
-    uop : Out(uop_layout). The first uop of `warp`; combinational. With `chosen`: 0 if that is.
+    uop : Out(uop_layout). The first uop of `warp`; combinational.
     heads : Out(uop_layout) per warp, if they are `shown`. Its first uop.
     entry : Out(Entry), if the machine takes extra bits. Warps that enter an interval.
     events : Out(Events), if `probe`. Uops that are filled, and extra bits that are served.
@@ -156,7 +153,6 @@ class InstructionBuffers(wiring.Component):
     hazards: list[HazardsInterface]
     pop: Signal
     warp: Signal
-    chosen: Signal
     uop: Record
     heads: list[Record]
     entry: EntryInterface
@@ -181,7 +177,6 @@ class InstructionBuffers(wiring.Component):
             "hazards": Out(Hazards()).array(core.warps),
             "pop": In(1),
             "warp": In(core.warp_width),
-            **({"chosen": In(core.warps)} if turns_by_mask(config) else {}),
             "uop": Out(uop_layout(config)),
             "heads": Out(uop_layout(config)).array(core.warps if shown else 0),
             **({"entry": Out(Entry(config))} if config.takes_bits else {}),
@@ -218,8 +213,7 @@ class InstructionBuffers(wiring.Component):
             rows = Array(Value.cast(head) for head in self.heads)
         else:
             rows = Array(Value.cast(read_at(m, entries, first)) for first in firsts)
-        by_mask = [pick(chosen, list(rows)) for chosen in optional(self, "chosen")]
-        m.d.comb += Value.cast(self.uop).eq(by_mask[0] if by_mask else rows[self.warp])
+        m.d.comb += Value.cast(self.uop).eq(rows[self.warp])
         filled = decode(m, fill.warp, fill.valid, warps, "filled")
         popped = decode(m, self.warp, self.pop, warps, "popped")
         with m.If(fill.valid):

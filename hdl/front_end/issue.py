@@ -14,7 +14,6 @@ from warpbank.arch.events import Stall
 from warpbank.arch.parameters import SmConfig
 from warpbank.arch.uop import MOVE, Memory
 from warpbank.hdl.front_end.issue_stage import IssueStage
-from warpbank.hdl.front_end.ports import turns_by_mask
 from warpbank.hdl.interfaces import (
     AlwaysInterface,
     Arrival,
@@ -60,11 +59,7 @@ class Status(wiring.Component):
     away : Out(warps). Warps that cannot issue for long, and those that are over.
     over : Out(warps). Warps that had no uop left to issue before this cycle. From registers.
     pick : In(bits(warps)). Warp that the scheduler picked.
-    picked : In(warps), if the stage keeps a mask (`warpbank.hdl.front_end.ports.turns_by_mask`). That warp,
-        one-hot; 0 if none is.
     warp : Out(bits(warps)), if the machine has an issue stage. Warp that has its turn; else `pick` has it.
-    chosen : Out(warps), if the stage keeps a mask. Warp that has its turn, one-hot; 0 if none has. From
-        registers.
     uop : In(uop_layout). First uop of the warp that has its turn.
     issues : Out(1). A uop issues.
     issue : Out(issue_stream). Issue interface: the uop that issues, if it collects.
@@ -94,9 +89,7 @@ class Status(wiring.Component):
     away: Signal
     over: Signal
     pick: Signal
-    picked: Signal
     warp: Signal
-    chosen: Signal
     uop: Record
     issues: Signal
     issue: AlwaysInterface
@@ -111,7 +104,7 @@ class Status(wiring.Component):
         self._config = config
         self._probe = probe
         core = config.sub_core
-        self._staged, self._by_mask = core.front_end.issue_stages > 0, turns_by_mask(config)
+        self._staged = core.front_end.issue_stages > 0
         members = {
             "start": In(Start(config)),
             "release": In(core.warps),
@@ -130,9 +123,7 @@ class Status(wiring.Component):
             "away": Out(core.warps),
             "over": Out(core.warps),
             "pick": In(core.warp_width),
-            **({"picked": In(core.warps)} if self._by_mask else {}),
             **({"warp": Out(core.warp_width)} if self._staged else {}),
-            **({"chosen": Out(core.warps)} if self._by_mask else {}),
             "uop": In(uop_layout(config)),
             "issues": Out(1),
             "issue": Out(issue_stream(config)),
@@ -201,9 +192,7 @@ class Status(wiring.Component):
 
     def _stage(self, m: Module, ready: Value, takes: Value) -> IssueStage:
         """Build the issue stage, in which a warp has its turn a cycle after it was picked."""
-        stage = m.submodules.stage = IssueStage(self._config.sub_core.warps, self._by_mask)
-        if self._by_mask:
-            m.d.comb += [stage.picked.eq(self.picked), self.chosen.eq(stage.chosen)]
+        stage = m.submodules.stage = IssueStage(self._config.sub_core.warps)
         m.d.comb += [
             stage.ready.eq(ready),
             stage.takes.eq(self.active & takes),

@@ -24,7 +24,6 @@ class IssueStage(wiring.Component):
     Parameters
     ----------
     warps : warp slots.
-    mask : keep the warp that has its turn as a mask, too.
 
     Members
     -------
@@ -32,10 +31,8 @@ class IssueStage(wiring.Component):
     takes : In(warps). Active warps whose next uop a collector would take, or that needs none.
     candidates : Out(warps). Warps among which the scheduler picks.
     pick : In(bits(warps)). Warp that the scheduler picks, if `candidates` is not 0.
-    picked : In(warps), if it keeps a `mask`. That warp, one-hot; 0 if `candidates` is.
     turn : Out(1). A warp has its turn. From a register.
     warp : Out(bits(warps)). Warp that has its turn. From a register.
-    chosen : Out(warps), if it keeps a `mask`. Warp that has its turn, one-hot; 0 if none has. From registers.
     issued : Out(warps). Mask of that warp if its uop issues, else 0.
 
     Latency: picked in cycle t, a warp has its turn in t + 1, and can be picked again in t + 2.
@@ -49,25 +46,21 @@ class IssueStage(wiring.Component):
     takes: Signal
     candidates: Signal
     pick: Signal
-    picked: Signal
     turn: Signal
     warp: Signal
-    chosen: Signal
     issued: Signal
 
-    def __init__(self, warps: int, mask: bool = False) -> None:
+    def __init__(self, warps: int) -> None:
         check_warps("IssueStage", warps)
-        self._warps, self._mask = warps, mask
+        self._warps = warps
         super().__init__(
             {
                 "ready": In(warps),
                 "takes": In(warps),
                 "candidates": Out(warps),
                 "pick": In(bits(warps)),
-                **({"picked": In(warps)} if mask else {}),
                 "turn": Out(1),
                 "warp": Out(bits(warps)),
-                **({"chosen": Out(warps)} if mask else {}),
                 "issued": Out(warps),
             }
         )
@@ -76,12 +69,7 @@ class IssueStage(wiring.Component):
         m = Module()
         turn = Signal()
         warp = Signal.like(self.warp, reset_less=True)
-        if self._mask:
-            chosen = Signal(self._warps)
-            m.d.sync += chosen.eq(self.picked)
-            m.d.comb += self.chosen.eq(chosen)
-        else:
-            chosen = decode(m, warp, turn, self._warps, "chosen")
+        chosen = decode(m, warp, turn, self._warps, "chosen")
         m.d.sync += [turn.eq(self.candidates.any()), warp.eq(self.pick)]
         m.d.comb += [
             self.candidates.eq(self.ready & ~chosen),

@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 
 from warpbank.arch.parameters import SmConfig, bits
-from warpbank.hdl.front_end.ports import SchedulerPorts, turns_by_mask
+from warpbank.hdl.front_end.ports import SchedulerPorts
 from warpbank.hdl.round_robin import Choice, chosen, encode
 
 
@@ -24,7 +24,6 @@ class Lrr(wiring.Component):
     Parameters
     ----------
     warps : warp slots.
-    mask : tell the warp by a mask, too.
 
     Members
     -------
@@ -38,12 +37,11 @@ class Lrr(wiring.Component):
     start: Signal
     eligible: Signal
     pick: Signal
-    picked: Signal
 
-    def __init__(self, warps: int, mask: bool = False) -> None:
+    def __init__(self, warps: int) -> None:
         check_warps("Lrr", warps)
-        self._warps, self._mask = warps, mask
-        super().__init__(dict(SchedulerPorts(warps, mask=mask).members))
+        self._warps = warps
+        super().__init__(dict(SchedulerPorts(warps).members))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -54,8 +52,6 @@ class Lrr(wiring.Component):
         m.d.comb += onwards.eq(self.eligible & (((1 << self._warps) - 1) << pointer))
         ahead, first = chosen(m, onwards, "ahead"), chosen(m, self.eligible, "first")
         m.d.comb += self.pick.eq(Mux(ahead.any, ahead.index, first.index))
-        if self._mask:
-            m.d.comb += self.picked.eq(Mux(ahead.any, ahead.one_hot, first.one_hot))
         with m.If(first.any):
             m.d.sync += pointer.eq(Mux(ahead.any, _behind(ahead), _behind(first)))
         return m
@@ -68,4 +64,4 @@ def _behind(choice: Choice) -> Value:
 
 def lrr(config: SmConfig, probe: bool) -> Lrr:
     """Loose round-robin scheduler of a sub-core, which reports nothing."""
-    return Lrr(config.sub_core.warps, turns_by_mask(config))
+    return Lrr(config.sub_core.warps)

@@ -8,7 +8,7 @@ from amaranth.hdl import Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from warpbank.arch.parameters import SmConfig, bits
+from warpbank.arch.parameters import bits
 from warpbank.hdl.typed import Interface, starting_at
 
 
@@ -30,14 +30,12 @@ class SchedulerPorts(wiring.Signature):
     may_activate : In(warps). Warps that could become active, were they not away.
     pick : Out(bits(warps)). The warp that is picked, if `eligible` is not 0. Combinational; the state follows
         at the clock edge.
-    picked : Out(warps), if it tells the warp by a `mask`, too. The warp that is picked, one-hot; 0 if none is
-        eligible. It is there before its number.
     active : Out(warps). Warps that may issue as far as the scheduler is concerned. From registers.
     activated, deactivated : Out(warps). Those that become active, at most one, and pending at this cycle's
         end. Combinational from registers, `away` and `may_activate`.
     """
 
-    def __init__(self, warps: int, sets: bool = False, mask: bool = False) -> None:
+    def __init__(self, warps: int, sets: bool = False) -> None:
         super().__init__(
             {
                 "start": In(warps),
@@ -48,7 +46,6 @@ class SchedulerPorts(wiring.Signature):
                 "over": In(warps if sets else 0),
                 "may_activate": In(warps),
                 "pick": Out(bits(warps)),
-                **({"picked": Out(warps)} if mask else {}),
                 "active": starting_at(Out(warps), -1),
                 "activated": Out(warps),
                 "deactivated": Out(warps),
@@ -67,17 +64,6 @@ class SchedulerInterface(Interface, Protocol):
     over: Signal
     may_activate: Signal
     pick: Signal
-    picked: Signal
     active: Signal
     activated: Signal
     deactivated: Signal
-
-
-def turns_by_mask(config: SmConfig) -> bool:
-    """Test whether the issue stage keeps the warp that has its turn as a mask beside its number, and the
-    scheduler tells it so.
-
-    With renaming most of a cycle follows the turn: which registers the uop writes, whether it has them, and
-    what takes their names. A mask reads the uop without a decoder in between.
-    """
-    return config.sub_core.front_end.issue_stages > 0 and config.sub_core.mapping.lookup_stages > 0

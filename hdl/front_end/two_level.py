@@ -12,7 +12,7 @@ from amaranth.lib.wiring import Out
 from warpbank.arch.parameters import SmConfig
 from warpbank.hdl.front_end.age_matrix import age_matrix, oldest_of
 from warpbank.hdl.front_end.lrr import Lrr
-from warpbank.hdl.front_end.ports import SchedulerPorts, turns_by_mask
+from warpbank.hdl.front_end.ports import SchedulerPorts
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import encode
 
@@ -54,7 +54,6 @@ class TwoLevel(wiring.Component):
     ready: Signal
     eligible: Signal
     pick: Signal
-    picked: Signal
     active: Signal
     activated: Signal
     deactivated: Signal
@@ -67,8 +66,7 @@ class TwoLevel(wiring.Component):
         self._probe = probe
         core = config.sub_core
         warps = core.warps
-        self._mask = turns_by_mask(config)
-        members = dict(SchedulerPorts(warps, sets=True, mask=self._mask).members)
+        members = dict(SchedulerPorts(warps, sets=True).members)
         if probe:
             members["events"] = Out(Events(config, {"activate": 1, "deactivate": warps, "ready_pending": 1}))
         super().__init__(members)
@@ -76,10 +74,8 @@ class TwoLevel(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         warps = self._config.sub_core.warps
-        m.submodules.inner = inner = Lrr(warps, self._mask)
+        m.submodules.inner = inner = Lrr(warps)
         m.d.comb += [inner.start.eq(self.start), inner.eligible.eq(self.eligible), self.pick.eq(inner.pick)]
-        if self._mask:
-            m.d.comb += self.picked.eq(inner.picked)
 
         active, staying = Signal(warps), Signal(warps)
         room, candidates = Signal(), Signal(warps)

@@ -207,13 +207,13 @@ class Renaming(Mapping):
         return [Mux(first, *fewer) for first in served]
 
     def _uncounted(self, m: Module) -> Value:
-        """How many registers were taken in the cycle before, and still count as free."""
+        """Number of registers that were taken in the cycle before, and still count as free."""
         taken = Signal.like(self.availability.take, name="uncounted")
         m.d.sync += taken.eq(self.availability.take)
         return taken
 
     def _taken(self, m: Module) -> Value:
-        """How many registers were taken in the cycle before, one-hot."""
+        """Number of registers that were taken in the cycle before, one-hot."""
         taken = Signal(MAX_DESTINATIONS + 1, name="were_taken")
         m.d.sync += taken.eq(Cat(self.availability.take == number for number in range(len(taken))))
         return taken

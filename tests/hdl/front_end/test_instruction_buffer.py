@@ -65,14 +65,11 @@ def lockstep(
     prefetch: str = "instruction",
 ) -> Counter[str]:
     """Returns how many events there were. Golden's `enter` reports none: its caller does. Half of the seeds
-    show collectors every first uop, and in half of all what others see of first uops stands in registers. In
-    half of each a mask says whose uop is read."""
+    show collectors every first uop, and in half of all what others see of first uops stands in registers."""
     rng = random.Random(seed)
-    overrides = [f"sub_core.mapping.release_flags={flags}", f"sub_core.cache.prefetch={prefetch}"]
-    masks = seed % 8 > 3
-    if masks:
-        overrides += ["sub_core.front_end.issue_stages=1", "sub_core.mapping.lookup_stages=1"]
-    config = with_overrides(MACHINES[machine], overrides)
+    config = with_overrides(
+        MACHINES[machine], [f"sub_core.mapping.release_flags={flags}", f"sub_core.cache.prefetch={prefetch}"]
+    )
     warps = config.sub_core.warps
     log = Log()
     counts: Counter[str] = Counter()
@@ -104,9 +101,6 @@ def lockstep(
             ctx.set(rtl.pop, pop)
             warp = rng.choice(able) if able else 0
             ctx.set(rtl.warp, warp)
-            if masks:
-                ctx.set(rtl.chosen, 1 << warp if pop else 0)
-                assert pop or not ctx.get(rtl.uop.as_value())
             if pop:
                 popped = model.entries[warp][0]
                 assert (ctx.get(rtl.uop.seq), ctx.get(rtl.uop.mask)) == (popped.seq, popped.lane_mask)

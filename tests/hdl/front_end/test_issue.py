@@ -30,11 +30,8 @@ class Fake:
 
 
 def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200, stages: int = 0) -> None:
-    """An odd seed's issue stage keeps a mask, too."""
     rng = random.Random(seed)
-    masks = stages > 0 and seed % 2 > 0
-    overrides = [f"sub_core.front_end.issue_stages={stages}", f"sub_core.mapping.lookup_stages={int(masks)}"]
-    config = with_overrides(MACHINES[machine], overrides)
+    config = with_overrides(MACHINES[machine], [f"sub_core.front_end.issue_stages={stages}"])
     warps = config.sub_core.warps
     choice = (IssueStage if stages else Choice)(
         lambda mask, _: rng.choice([warp for warp in range(warps) if mask >> warp & 1])
@@ -92,9 +89,6 @@ def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200, sta
             pick = choice.step(ready, eligible, 0)
             chosen = choice.chosen if stages else 1 << max(pick, 0)
             ctx.set(rtl.pick, max(chosen.bit_length() - 1, 0))
-            if masks:
-                assert ctx.get(rtl.chosen) == turn
-                ctx.set(rtl.picked, chosen)
             issues = pick >= 0
             if issues:
                 reason = Stall.ISSUED

@@ -26,12 +26,9 @@ PAIRS = {
 
 
 def lockstep(policy: str, warps: int, seed: int, unit: Any = None, cycles: int = 150) -> None:
-    """An odd seed's scheduler tells the warp by a mask, too."""
     rng = random.Random(seed)
     made, specification = PAIRS[policy]
-    masks = seed % 2 > 0
-    rtl, model = (unit or made)(warps, mask=masks), specification(warps)
-    assert ("picked" in rtl.signature.members) == masks
+    rtl, model = (unit or made)(warps), specification(warps)
 
     async def bench(ctx: Any) -> None:
         for _ in range(cycles):
@@ -42,11 +39,8 @@ def lockstep(policy: str, warps: int, seed: int, unit: Any = None, cycles: int =
             holds = rng.getrandbits(warps)
             if isinstance(getattr(rtl, "holds", None), Signal):
                 ctx.set(rtl.holds, holds)
-            picked = model.pick(eligible, holds) if eligible else -1
             if eligible:
-                assert ctx.get(rtl.pick) == picked
-            if masks:
-                assert ctx.get(rtl.picked) == (1 << picked if eligible else 0)
+                assert ctx.get(rtl.pick) == model.pick(eligible, holds)
             for warp in range(warps):
                 if starts >> warp & 1:
                     model.start(warp)
@@ -90,22 +84,6 @@ def test_the_other_policy_is_caught(policy: str) -> None:
     other = PAIRS["gto" if policy == "lrr" else "lrr"][0]
     with pytest.raises(AssertionError):
         lockstep(policy, 4, 1, other)
-
-
-class FromTheFirst(Lrr):
-    """The mask has the lowest eligible warp, wherever the last one was."""
-
-    def elaborate(self, platform: object) -> Any:
-        told, self.picked = self.picked, Signal.like(self.picked)
-        m = super().elaborate(platform)
-        m.d.comb += told.eq(self.eligible & (~self.eligible + 1))
-        self.picked = told
-        return m
-
-
-def test_a_mask_of_another_warp_is_caught() -> None:
-    with pytest.raises(AssertionError):
-        lockstep("lrr", 4, 1, FromTheFirst)
 
 
 def test_values_in_collectors_must_count() -> None:

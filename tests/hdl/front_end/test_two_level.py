@@ -21,10 +21,9 @@ from warpbank.hdl.front_end.two_level import TwoLevel
 REPLACEMENTS = st.sampled_from(["strict", "on_demand"])
 
 
-def machine(warps: int, active: int, replacement: str = "strict", mask: bool = False) -> SmConfig:
-    """A sub-core of that many warps, whose scheduler tells the warp by a mask, too, if so."""
+def machine(warps: int, active: int, replacement: str = "strict") -> SmConfig:
+    """A sub-core of that many warps."""
     values = {"warps": warps, "active_warps": active, "replacement": replacement}
-    values |= {"front_end.issue_stages": int(mask), "mapping.lookup_stages": int(mask)}
     return with_overrides(preset("tiny"), [f"sub_core.{name}={value}" for name, value in values.items()])
 
 
@@ -37,10 +36,9 @@ def lockstep(
     probe: bool = True,
     replacement: str = "strict",
 ) -> int:
-    """How many warps were activated. An odd seed's scheduler tells the warp by a mask, too."""
+    """How many warps were activated."""
     rng = random.Random(seed)
-    tells = seed % 2 > 0
-    config = machine(warps, active, replacement, tells)
+    config = machine(warps, active, replacement)
     log = Log()
     rtl, model = unit(config, probe) if probe else unit(config), Golden(config.sub_core, log.probe)
     assert ("events" in rtl.signature.members) == probe
@@ -70,11 +68,8 @@ def lockstep(
             ):
                 ctx.set(getattr(rtl, name), mask)
             assert ctx.get(rtl.active) == model.active, f"cycle {cycle}"
-            picked = model.pick(eligible) if eligible else -1
             if eligible:
-                assert ctx.get(rtl.pick) == picked, f"cycle {cycle}"
-            if tells:
-                assert ctx.get(rtl.picked) == (1 << picked if eligible else 0), f"cycle {cycle}"
+                assert ctx.get(rtl.pick) == model.pick(eligible), f"cycle {cycle}"
             waiting = (ready & ~model.active).bit_count()
             moves = model.moves(away, may_activate, over)
             came, gone = model.edge(away, may_activate, over)
