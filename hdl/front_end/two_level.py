@@ -16,8 +16,9 @@ from warpbank.hdl.front_end.ports import SchedulerPorts
 from warpbank.hdl.probe import Events, EventsInterface, emit
 from warpbank.hdl.round_robin import encode
 
-#: Warps that are counted together.
-GROUP = 8
+#: Warps that are counted together; and with issue stages, where it is late in a cycle that a warp is known to
+#: be away.
+GROUP, LATE_GROUP = 8, 4
 
 
 class TwoLevel(wiring.Component):
@@ -106,9 +107,9 @@ class TwoLevel(wiring.Component):
         cycle."""
         late = Signal()
         m.d.sync += late.eq(came)
-        groups = []
-        for first in range(0, len(staying), GROUP):
-            group = staying[first : first + GROUP]
+        groups, size = [], LATE_GROUP if self._config.sub_core.front_end.issue_stages else GROUP
+        for first in range(0, len(staying), size):
+            group = staying[first : first + size]
             count = Signal(range(len(group) + 1), name=f"staying_{first}")
             m.d.sync += count.eq(population(group))
             groups.append(count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from typing import Any
 
 import pytest
@@ -21,9 +22,10 @@ from warpbank.hdl.front_end.two_level import TwoLevel
 REPLACEMENTS = st.sampled_from(["strict", "on_demand"])
 
 
-def machine(warps: int, active: int, replacement: str = "strict") -> SmConfig:
+def machine(warps: int, active: int, replacement: str = "strict", stages: int = 0) -> SmConfig:
     """A sub-core of that many warps."""
     values = {"warps": warps, "active_warps": active, "replacement": replacement}
+    values |= {"front_end.issue_stages": stages}
     return with_overrides(preset("tiny"), [f"sub_core.{name}={value}" for name, value in values.items()])
 
 
@@ -35,10 +37,11 @@ def lockstep(
     cycles: int = 150,
     probe: bool = True,
     replacement: str = "strict",
+    stages: int = 0,
 ) -> int:
     """How many warps were activated."""
     rng = random.Random(seed)
-    config = machine(warps, active, replacement)
+    config = machine(warps, active, replacement, stages)
     log = Log()
     rtl, model = unit(config, probe) if probe else unit(config), Golden(config.sub_core, log.probe)
     assert ("events" in rtl.signature.members) == probe
@@ -94,18 +97,20 @@ def lockstep(
 @given(
     size=st.sampled_from([(1, 1), (3, 1), (4, 2), (5, 5), (8, 2), (8, 20), (48, 6), (64, 8)]),
     replacement=REPLACEMENTS,
+    stages=st.sampled_from([0, 1]),
     seed=SEEDS,
 )
-def test_equals_golden(size: tuple[int, int], replacement: str, seed: int) -> None:
-    lockstep(*size, seed, replacement=replacement)
+def test_equals_golden(size: tuple[int, int], replacement: str, stages: int, seed: int) -> None:
+    lockstep(*size, seed, replacement=replacement, stages=stages)
 
 
 @pytest.mark.parametrize("replacement", ["strict", "on_demand"])
 @pytest.mark.parametrize("size", [(1, 1), (6, 3), (9, 4), (9, 8)])
 def test_sizes(size: tuple[int, int], replacement: str) -> None:
-    """Where few are pending, and where the active warps fill a group of those that are counted together."""
-    for seed in range(3):
-        lockstep(*size, seed, replacement=replacement)
+    """Where few are pending, and where the active warps fill a group of those that are counted together, with
+    and without an issue stage."""
+    for seed, stages in product(range(3), (0, 1)):
+        lockstep(*size, seed, replacement=replacement, stages=stages)
 
 
 def test_nothing_is_reported_unasked() -> None:
