@@ -455,7 +455,8 @@ def _best(
         return _Try(read, way, target, around, parted, gap, area, path.delay, late, within, net, verilog)
 
     def sized(tried: list[_Try]) -> None:
-        """Make cells of the fastest netlists larger, if they are late by little."""
+        """Exchange cells of the fastest netlists for larger ones, until one meets the clock, if they are late
+        by little."""
         for near in _nearest(tried, clock):
             tell(f"sizing cells: {near.delay:.3f} ns")
             net = replace(near.net, cells=[replace(cell) for cell in near.net.cells])
@@ -465,6 +466,8 @@ def _best(
             flow.retyped(folder, unit, kept[near.in_parts], types)
             verilog, late = (folder / "mapped.v").read_text(), path.delay > clock
             tried.append(replace(near, net=net, verilog=verilog, area=area, delay=path.delay, late=late))
+            if not late:
+                break
 
     def taken(tried: list[_Try]) -> Netlist:
         """The smallest that meets the clock, else the fastest."""

@@ -147,20 +147,11 @@ class Timer:
         self._net, self._library, self._boxes, self._begins = net, library, boxes, begins
         self._loads = loads(net, library, boxes, load, guard)
         self._at: dict[int, Arrival] = {}
-        flop = library.flop
-        self._launch = min(
-            (
-                arc
-                for pin in flop.outputs
-                for arc in pin.arcs
-                if arc.kind in LAUNCH and "cell_rise" in arc.tables
-            ),
-            key=lambda arc: arc.tables["cell_rise"].at(0.0, load),
-        )
+        flop, launch = library.flop, launching(library, load)
         for name, nets in net.inputs.items():
             for bit in nets:
                 if name != "clk" and f"input {name}".startswith(begins):
-                    self._start(bit, flop.name, self._launch, f"input {net.name(bit)}")
+                    self._start(bit, flop.name, launch, f"input {net.name(bit)}")
         for cell, outs in sorted_cells(net, passes(library, boxes)):
             self._settle(cell, outs)
 
@@ -358,6 +349,15 @@ def driver(library: Library) -> Cell:
     """Driver of a net that nothing of the netlist drives: the second buffer in size."""
     buffers = library.buffers
     return next((cell for cell in buffers if cell.area > buffers[0].area), buffers[0])
+
+
+def launching(library: Library, load: float) -> Arc:
+    """Arc of the library's flip-flop that an input comes out of: the faster one, where it has two outputs."""
+    arcs = (arc for pin in library.flop.outputs for arc in pin.arcs)
+    return min(
+        (arc for arc in arcs if arc.kind in LAUNCH and "cell_rise" in arc.tables),
+        key=lambda arc: arc.tables["cell_rise"].at(0.0, load),
+    )
 
 
 def launch(library: Library, load: float) -> float:
