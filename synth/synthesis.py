@@ -410,8 +410,8 @@ def _best(
     a shorter target, and cells are made smaller only where that costs no time.
     What is late by no more than the order of the cells is worth is mapped with its cells in other orders. In
     the fastest netlist, if it is late by little still, cells of its slowest paths become larger ones; with
-    little effort before other orders are tried, and in the fastest one that is mapped in parts, too: it may
-    gain more.
+    little effort before other orders are tried, and, where that is not enough, in the fastest one that is
+    mapped in parts, too: it may gain more.
     """
     library = tools.library
     target = clock - timing.overhead(library, tools.load)

@@ -28,7 +28,7 @@ _NEAR = 1e-5
 
 
 class Saved:
-    """What a graph knew before an exchange: places in its arrays, and what stood there."""
+    """State of a graph before an exchange: places in its arrays, and what stood there."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[NDArray[Any], Ints, NDArray[Any]]] = []
@@ -173,8 +173,8 @@ class Graph(NetlistArrays):
         return found[np.diff(self.out[found], prepend=-1) != 0]
 
     def weights(self, clock: float, deciding: Ints) -> Floats:
-        """What all ends that take longer than `clock` ns, each as much as it is late, lose by a node's being
-        late, where nodes wait for the rows `deciding`."""
+        """Loss of all ends that take longer than `clock` ns by each node's being later, where nodes wait for
+        the rows `deciding`. An end counts as much as it is late, in ns."""
         weight = np.zeros(self.nodes)
         late = np.flatnonzero(self.ends > clock)
         np.add.at(weight, self.end_node[late], self.ends[late] - clock)

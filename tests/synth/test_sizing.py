@@ -102,29 +102,13 @@ def test_a_family_has_cells_of_one_function(tools: Tools) -> None:
 
 
 @settings(max_examples=15, deadline=None)
-@given(seed=SEEDS, gates=st.integers(5, 60))
-def test_times_are_those_of_a_timer_that_begins_anew(tools: Tools, seed: int, gates: int) -> None:
-    """Any cell takes any type of its family, over and over."""
-    rng = random.Random(seed)
-    net = cloud(rng, gates)
-    sizer = sizing.Sizer(net, tools.library, {}, tools.load)
-    found = sizing.families(tools.library)
-    for _ in range(30):
-        place = rng.randrange(len(net.cells))
-        cell = sizer.order[place][0]
-        sizer.change(place, rng.choice(found[cell.type]))
-        assert sizer.delay == pytest.approx(delay(net, tools), abs=0.001), f"seed {seed}"
-
-
-@settings(max_examples=15, deadline=None)
 @given(seed=SEEDS, gates=st.integers(5, 60), share=st.floats(0.7, 0.99))
 def test_a_netlist_becomes_no_slower(tools: Tools, seed: int, gates: int, share: float) -> None:
     net = cloud(random.Random(seed), gates)
-    before, smaller = delay(net, tools), area(net, tools)
+    before = delay(net, tools)
     old = replace(net, cells=[replace(cell) for cell in net.cells])
     types = sizing.resize(net, tools.library, {}, tools.load, share * before)
     assert delay(net, tools) <= before + 0.0001
-    assert area(net, tools) >= smaller
     changed = {
         new.name: new.type for new, was in zip(net.cells, old.cells, strict=True) if new.type != was.type
     }
@@ -133,11 +117,54 @@ def test_a_netlist_becomes_no_slower(tools: Tools, seed: int, gates: int, share:
 
 @settings(max_examples=15, deadline=None)
 @given(seed=SEEDS, gates=st.integers(100, 300))
-def test_at_the_end_no_cell_brings_more(tools: Tools, seed: int, gates: int) -> None:
-    """One that brought nothing may bring something when others have changed."""
+def test_what_is_left_at_the_end_is_little(tools: Tools, seed: int, gates: int) -> None:
+    """One that begins anew, with cells that brought nothing before, finds little more."""
     net = cloud(random.Random(seed), gates)
     sizing.resize(net, tools.library, {}, tools.load, 0.01)
-    assert sizing.resize(net, tools.library, {}, tools.load, 0.01) == {}, f"seed {seed}"
+    reached = delay(net, tools)
+    sizing.resize(net, tools.library, {}, tools.load, 0.01)
+    assert delay(net, tools) > 0.98 * reached, f"seed {seed}"
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=SEEDS, gates=st.integers(20, 100))
+def test_no_single_change_is_much_better(tools: Tools, seed: int, gates: int) -> None:
+    """Against all changes of one cell, tried by a timer that begins anew."""
+    net = cloud(random.Random(seed), gates)
+    sizing.resize(net, tools.library, {}, tools.load, 0.01)
+    reached, found = delay(net, tools), sizing.families(tools.library)
+    for cell in net.cells:
+        before = cell.type
+        for kind in found[before]:
+            cell.type = kind.name
+            assert delay(net, tools) > 0.99 * reached, f"seed {seed}: {cell.name} as {kind.name}"
+        cell.type = before
+
+
+def test_paths_that_are_equally_late_become_faster_one_after_the_other(tools: Tools) -> None:
+    """Two chains meet in one register: no change of one cell brings anything."""
+    net = chain("INV INV INV INV")
+    twin = [replace(cell, name=f"twin_{cell.name}") for cell in net.cells if cell.name != "last"]
+    for cell in twin:
+        cell.pins = {pin: bit + 5000 * (pin != "C") for pin, bit in cell.pins.items()}
+    last = next(cell for cell in net.cells if cell.name == "last")
+    both = Instance("both", "NAND2", {"A": last.pins["D"], "B": last.pins["D"] + 5000, "Y": 9999})
+    last.pins = {**last.pins, "D": 9999}
+    net.cells += [*twin, both]
+    net.inputs["d"].append(5001)
+    before = delay(net, tools)
+    types = sizing.resize(net, tools.library, {}, tools.load, 0.9 * before)
+    assert delay(net, tools) <= 0.9 * before
+    assert {name.startswith("twin_") for name in types} == {False, True}
+
+
+def test_what_only_loads_a_late_path_becomes_smaller(tools: Tools) -> None:
+    net = chain("INV INV INV INV")
+    for cell in net.cells:
+        if cell.name.startswith("load_"):
+            cell.type = "INV_2"
+    types = sizing.resize(net, tools.library, {}, tools.load, 0.01)
+    assert {types[name] for name in types if name.startswith("load_")} == {"INV"}
 
 
 def test_the_netlist_in_verilog_has_the_new_types(tools: Tools, tmp_path: Path) -> None:
