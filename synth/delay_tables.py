@@ -46,11 +46,7 @@ class Tables:
 
     def at(self, which: Ints, row: Floats, column: Floats) -> Floats:
         """Values of tables `which`, each at its point, interpolated linearly and beyond the last points."""
-        return self.between(which, self.place(0, which, row), self.place(1, which, column))
-
-    def between(self, which: Ints, row: tuple[Ints, Floats], column: tuple[Ints, Floats]) -> Floats:
-        """Values of tables `which` at places on their axes."""
-        (i, u), (j, v) = row, column
+        (i, u), (j, v) = self._place(0, which, row), self._place(1, which, column)
         corner = which * self._size + i * self._width + j
         value = self._values
         low = value[corner] + v * (value[corner + 1] - value[corner])
@@ -58,7 +54,7 @@ class Tables:
         high = value[corner] + v * (value[corner + 1] - value[corner])
         return low + u * (high - low)
 
-    def place(self, side: int, which: Ints, at: Floats) -> tuple[Ints, Floats]:
+    def _place(self, side: int, which: Ints, at: Floats) -> tuple[Ints, Floats]:
         """Interval that holds each value, and where in it."""
         points = self._points[side]
         index = np.zeros(len(which), np.int64)

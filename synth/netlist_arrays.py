@@ -142,15 +142,11 @@ class NetlistArrays:
         arcs, setups, inputs = (max(1, *map(len, of)) for of in (self._arcs, self._setups, self._inputs))
         #: By kind, arc and entry.
         self._arc_tables = np.zeros((len(cells), arcs, len(_ENTRIES)), np.int64)
-        #: By kind and arc, place of the related pin among the inputs; -1 for a launching arc.
-        self.arc_pin = np.full((len(cells), arcs), -1, np.int64)
         self._setup_tables = np.zeros((len(cells), setups, len(EDGES)), np.int64)
         self.capacitance = np.zeros((len(cells), inputs))
         for kind, cell in enumerate(cells):
             for slot, (_, arc) in enumerate(self._arcs[kind]):
                 self._arc_tables[kind, slot] = [self._table(arc, entry) for entry in _ENTRIES]
-                if arc.kind not in LAUNCH:
-                    self.arc_pin[kind, slot] = self._inputs[kind].index(arc.related)
             for slot, (_, arc) in enumerate(self._setups[kind]):
                 self._setup_tables[kind, slot] = [self._table(arc, f"{edge}_constraint") for edge in EDGES]
             for place, name in enumerate(self._inputs[kind]):
@@ -213,6 +209,7 @@ class NetlistArrays:
         self.source, self.out, self.cell, self.slot = whole.T
         self._given, self._constant, self._measured = rest[:, :2].astype(np.int64), rest[:, 2], rest[:, 3]
         self.nodes = len(rows.level)
+        self.loads = np.append(self.loads, np.zeros(self.nodes // 2 - len(self.loads)))  # others have none
         level = np.array(rows.level)
         nodes = np.unique(self.out)
         nodes = nodes[np.argsort(level[nodes], kind="stable")]

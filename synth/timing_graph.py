@@ -122,8 +122,7 @@ class Graph(NetlistArrays):
     def _through_rows(self, rows: Ints) -> tuple[Floats, Floats]:
         """Delay of rows, and slew behind them, in ns."""
         times, slews, slew, load = self.look_up(rows)
-        row, column = self.tables.place(0, times, slew), self.tables.place(1, times, load)
-        delay, after = self.tables.between(times, row, column), self.tables.at(slews, slew, load)
+        delay, after = self.tables.at(times, slew, load), self.tables.at(slews, slew, load)
         boxed = np.flatnonzero(self._measured[rows] >= 0)
         if len(boxed):
             least = np.minimum(load[boxed], self._measured[rows[boxed]])
@@ -139,13 +138,7 @@ class Graph(NetlistArrays):
         times = np.where(cell >= 0, self._arc_tables[kind, slot, edge], self._given[rows, 0])
         slews = np.where(cell >= 0, self._arc_tables[kind, slot, 2 + edge], self._given[rows, 1])
         slew = np.where(self._measured[rows] >= 0, SLEW, self.slew[self.source[rows]])
-        net = self.out[rows] >> 1
-        return (
-            times,
-            slews,
-            slew,
-            np.where(net < len(self.loads), self.loads[np.minimum(net, len(self.loads) - 1)], 0.0),
-        )
+        return times, slews, slew, self.loads[self.out[rows] >> 1]
 
     def _capture(self, ends: Ints) -> None:
         """Time ends: what they add, and the delay of their paths."""
