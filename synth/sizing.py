@@ -30,7 +30,7 @@ _WIDER, _NARROWER, _ENOUGH, _END = 1.3, 0.6, 0.9, 0.00005
 #: to fit in beside it: other cells of that way may become slower, too.
 _KEPT, _TIMES = 0.02, 4.0
 #: Groups of changes that are tried in a round, and rounds.
-_TRIES, _ROUNDS = 32, 200
+_TRIES, _ROUNDS = 32, 400
 #: Steps in ns and fF by which a slope is found.
 _SLEW, _LOAD = 0.001, 0.1
 
