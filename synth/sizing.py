@@ -47,6 +47,8 @@ def resize(
     library, boxes, load : as of `warpbank.synth.timing.Timer`.
     clock : in ns.
     """
+    if not net.cells:
+        return {}
     sizer = Sizer(net, library, boxes, load)
     sizer.run(clock)
     types = {}
@@ -134,7 +136,7 @@ class Sizer:
         return self.delay
 
     def _lateness(self, aim: float) -> float:
-        """By how much paths take longer than `aim` ns, the latest ones counting most."""
+        """Sum of the squares of what paths take longer than `aim` ns: the latest ones count most."""
         return float((np.maximum(self.graph.ends - aim, 0.0) ** 2).sum())
 
     def _take(self, changes: list[_Change], aim: float) -> bool:
@@ -190,7 +192,7 @@ class Sizer:
         by_slew, by_load = self._slopes(weight, critical)
         by_net = by_load.reshape(-1, 2).sum(1)
         through = graph.cell[critical]
-        cells = np.unique([*through[through >= 0], *graph.pin_cell[by_net[graph.pin_net] > 0]])
+        cells = np.union1d(through[through >= 0], graph.pin_cell[by_net[graph.pin_net] > 0])
         rows, of_row = graph.rows_of(cells)
         reached = graph.arrival[graph.source[rows]] >= 0
         rows, of_row = rows[reached], of_row[reached]
@@ -223,7 +225,7 @@ class Sizer:
         return found
 
     def _slopes(self, weight: Floats, rows: Ints) -> tuple[Floats, Floats]:
-        """What ends lose by each node's slew, in ns, and by each fF of its load, where they wait for these
+        """Loss of all ends by each ns of a node's slew, and by each fF of its load, where they wait for these
         rows."""
         graph = self.graph
         times, slews, slew, load = graph.look_up(rows)

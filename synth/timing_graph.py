@@ -160,7 +160,7 @@ class Graph(NetlistArrays):
         return needed
 
     def deciding(self) -> Ints:
-        """The row of each node that it waits for, sources before what follows from them."""
+        """Deciding row of each node, the one that it waits for; sources before what follows from them."""
         before = self.arrival[self.source]
         found = np.flatnonzero((before >= 0) & (before + self.delay > self.arrival[self.out] - _NEAR))
         return found[np.diff(self.out[found], prepend=-1) != 0]

@@ -11,29 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.hdl.bench import SEEDS
-from tests.synth import library
-from tests.synth.test_sizing import chain, cloud
-from warpbank.synth import pdk, sizing, timing
+from tests.synth.test_sizing import chain, cloud, delay
+from warpbank.synth import sizing
 from warpbank.synth.flow import Tools
 from warpbank.synth.mapped import Instance, Netlist
 from warpbank.synth.timing import BoxTiming
 from warpbank.synth.timing_graph import NEVER, Graph
 
 
-@pytest.fixture(scope="module")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
-    folder = tmp_path_factory.mktemp("library")
-    path = folder / "sizes.lib"
-    path.write_text(library.text(sizes=True))
-    return pdk.load([path], folder)
-
-
 def graph(net: Netlist, tools: Tools, boxes: dict[str, BoxTiming] | None = None) -> Graph:
     return Graph(net, tools.library, boxes or {}, tools.load, sizing.families(tools.library))
-
-
-def delay(net: Netlist, tools: Tools, boxes: dict[str, BoxTiming] | None = None) -> float:
-    return timing.Timer(net, tools.library, boxes or {}, tools.load).path().delay
 
 
 def randomly(
