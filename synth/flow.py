@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from warpbank.synth import memory_paths, netlist, parts, timing, yosys
+from warpbank.synth.closure import Changes
 from warpbank.synth.liberty import Cell, Library
 
 #: Down to words: registers, arithmetic and memories are still whole. Memories keep their ports as written.
@@ -222,15 +223,24 @@ def mapped(
     return marks
 
 
-def retyped(folder: Path, top: str, name: str, types: Mapping[str, str]) -> None:
-    """Write `mapped.v` in `folder` of a netlist as `mapped` leaves it in JSON, file `name`, with other types
-    of some cells, by name."""
+def changed(folder: Path, top: str, name: str, changes: Changes) -> None:
+    """Write `mapped.v` in `folder` of a netlist as `mapped` leaves it in JSON, file `name`, with changes made
+    to it."""
     design = json.loads((folder / name).read_text())
     cells = design["modules"][top]["cells"]
-    for cell, kind in types.items():
+    for cell, kind in changes.types.items():
         cells[cell]["type"] = kind
-    (folder / "retyped.json").write_text(json.dumps(design))
-    yosys.run(["read_json retyped.json", _VERILOG], folder)
+    for one in changes.inserted:
+        cells[one.buffer.name] = {
+            "type": one.buffer.type,
+            "parameters": {},
+            "attributes": {},
+            "connections": {pin: [bit] for pin, bit in one.buffer.pins.items()},
+        }
+        for driven, pin in one.pins:
+            cells[driven.name]["connections"][pin] = [one.behind]
+    (folder / "changed.json").write_text(json.dumps(design))
+    yosys.run(["read_json changed.json", _VERILOG], folder)
 
 
 def gates(tools: Tools, top: str, folder: Path, boxes: dict[str, str], unread: Sequence[str] = ()) -> None:

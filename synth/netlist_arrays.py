@@ -91,6 +91,7 @@ class NetlistArrays:
     kind : of each cell of the netlist, -1 for a memory.
     tables : delay tables of all kinds.
     capacitance : by kind and place of a pin among its inputs, in fF.
+    place : place of each net, from 1.
     loads : of each net, in fF.
     pin_net, pin_cell, pin_place : of each input pin, its net, its cell, and its place among the inputs.
     source, out : node at either side of each row, rows by their level, sources before what follows from them.
@@ -159,12 +160,12 @@ class NetlistArrays:
         """Places of the nets, from 1; place 0 is the clock edge that all paths start from."""
         ports = (bit for bits in (*self._net.inputs.values(), *self._net.outputs.values()) for bit in bits)
         pins = (bit for cell in self._net.cells for bit in cell.pins.values())
-        self._place = {bit: place for place, bit in enumerate(dict.fromkeys((*ports, *pins)), 1)}
+        self.place = {bit: place for place, bit in enumerate(dict.fromkeys((*ports, *pins)), 1)}
 
     def _read_pins(self, load: float) -> None:
         """Input pins of the cells, and what else loads a net."""
         pins = [
-            (self._place[cell.pins[pin]], index, place)
+            (self.place[cell.pins[pin]], index, place)
             for index, cell in enumerate(self._net.cells)
             if cell.type not in self._boxes
             for place, pin in enumerate(self._inputs[self.kind[index]])
@@ -172,19 +173,19 @@ class NetlistArrays:
         ]
         self.pin_net, self.pin_cell, self.pin_place = np.array(pins, np.int64).reshape(-1, 3).T
         self._pins = Lists(self.pin_cell, len(self.kind))
-        self.loads = np.zeros(len(self._place) + 1)
+        self.loads = np.zeros(len(self.place) + 1)
         for bit, value in loads(self._net, self._library, self._boxes, load, 1.0).items():
-            self.loads[self._place[bit]] = value
+            self.loads[self.place[bit]] = value
 
     def _read_rows(self, load: float) -> None:
         """Rows of all arcs."""
-        rows = _Rows(len(self._place) + 1)
+        rows = _Rows(len(self.place) + 1)
         arc = launching(self._library, load)
         for name, bits in self._net.inputs.items():
             for edge, word in enumerate(EDGES) if name != "clk" else ():
                 tables = self._table(arc, f"cell_{word}"), self._table(arc, f"{word}_transition")
                 for bit in bits if tables[0] else ():
-                    rows.add(0, 2 * self._place[bit] + edge, tables=tables)
+                    rows.add(0, 2 * self.place[bit] + edge, tables=tables)
         forms = [[_FORMS.get(arc.sense, _BOTH) for _, arc in arcs] for arcs in self._arcs]
         number = {id(cell): index for index, cell in enumerate(self._net.cells)}
         for cell, outs in sorted_cells(self._net, passes(self._library, self._boxes)):
@@ -196,13 +197,13 @@ class NetlistArrays:
             for slot, (pin, arc) in enumerate(self._arcs[kind]):
                 if pin not in outs or pin not in cell.pins:
                     continue
-                out = 2 * self._place[cell.pins[pin]]
+                out = 2 * self.place[cell.pins[pin]]
                 if arc.kind in LAUNCH:
                     for edge, word in enumerate(EDGES):
                         if f"cell_{word}" in arc.tables:
                             rows.add(0, out + edge, index, slot)
                 elif arc.related in cell.pins:
-                    source = 2 * self._place[cell.pins[arc.related]]
+                    source = 2 * self.place[cell.pins[arc.related]]
                     for cause, edge in forms[kind][slot]:
                         rows.add(source + cause, out + edge, index, slot)
         whole, rest = rows.sorted()
@@ -221,13 +222,13 @@ class NetlistArrays:
     def _read_box(self, rows: _Rows, cell: Instance) -> None:
         """Rows of a memory: from the clock to data, and from the last of its addresses."""
         timing, buffer = self._boxes[cell.type], driver(self._library).outputs[0]
-        data = [2 * self._place[net] for pin, net in cell.pins.items() if pin.startswith("RD_DATA")]
+        data = [2 * self.place[net] for pin, net in cell.pins.items() if pin.startswith("RD_DATA")]
         starts = [(0, timing.clock)]
         if timing.address:
             last = rows.node()
             for pin, net in cell.pins.items():
                 for edge in (0, 1) if pin.startswith("RD_ADDR") else ():
-                    rows.add(2 * self._place[net] + edge, last)
+                    rows.add(2 * self.place[net] + edge, last)
             starts.append((last, timing.address))
         for edge, word in enumerate(EDGES):
             arc = next(arc for arc in buffer.arcs if f"cell_{word}" in arc.tables)
@@ -244,7 +245,7 @@ class NetlistArrays:
         def end(net: int, cell: int, kind: int, pin: str) -> None:
             for slot, (name, _) in enumerate(self._setups[kind]):
                 for edge in (0, 1) if name == pin else ():
-                    found.append((2 * self._place[net] + edge, cell, kind, slot, 0.0))
+                    found.append((2 * self.place[net] + edge, cell, kind, slot, 0.0))
 
         for bits in self._net.outputs.values():
             for bit in bits:
@@ -254,7 +255,7 @@ class NetlistArrays:
                 for pin, bit in cell.pins.items():
                     margin = self._boxes[cell.type].before(pin)
                     if margin is not None:
-                        found += [(2 * self._place[bit] + edge, -1, -1, 0, margin) for edge in (0, 1)]
+                        found += [(2 * self.place[bit] + edge, -1, -1, 0, margin) for edge in (0, 1)]
                 continue
             kind = int(self.kind[index])
             for pin in dict.fromkeys(pin for pin, _ in self._setups[kind]):
@@ -278,6 +279,17 @@ class NetlistArrays:
     def pins_of(self, cells: Ints) -> tuple[Ints, Ints]:
         """Input pins of cells, and the place of each one's cell among them."""
         return _with_owners(*self._pins.of(cells))
+
+    def pin_load(self, pins: Ints) -> Floats:
+        """Load that input pins are, in fF."""
+        return self.capacitance[self.kind[self.pin_cell[pins]], self.pin_place[pins]]
+
+    def named(self, pins: Ints) -> list[tuple[int, str]]:
+        """Cell and name of each input pin."""
+        cells, places = self.pin_cell[pins].tolist(), self.pin_place[pins].tolist()
+        return [
+            (cell, self._inputs[self.kind[cell]][place]) for cell, place in zip(cells, places, strict=True)
+        ]
 
     def nets_of(self, cell: int) -> set[int]:
         """Places of the nets at a cell's pins."""

@@ -35,29 +35,6 @@ _TRIES, _ROUNDS = 32, 400
 _SLEW, _LOAD = 0.001, 0.1
 
 
-def resize(
-    net: Netlist, library: Library, boxes: Mapping[str, BoxTiming], load: float, clock: float
-) -> dict[str, str]:
-    """Exchange cells of `net` until it meets the clock, or no exchange brings more. Returns the new type of
-    each cell that has another one, by its name.
-
-    Parameters
-    ----------
-    net : the netlist; checked. Its cells change.
-    library, boxes, load : as of `warpbank.synth.timing.Timer`.
-    clock : in ns.
-    """
-    if not net.cells:
-        return {}
-    sizer = Sizer(net, library, boxes, load)
-    sizer.run(clock)
-    types = {}
-    for cell, kind in zip(net.cells, sizer.graph.kind.tolist(), strict=True):
-        if kind >= 0 and cell.type != sizer.graph.kinds[kind]:
-            cell.type = types[cell.name] = sizer.graph.kinds[kind]
-    return types
-
-
 def families(library: Library) -> dict[str, list[Cell]]:
     """Cells of the same pins, functions and arcs, smallest first, by the name of each. Clock gates, latches
     and cells that may not be used have none."""
@@ -96,7 +73,7 @@ class Sizer:
     """
 
     def __init__(self, net: Netlist, library: Library, boxes: Mapping[str, BoxTiming], load: float) -> None:
-        kinds = families(library)
+        self._net, kinds = net, families(library)
         self.graph = Graph(net, library, boxes, load, kinds)
         most = max((len(kinds.get(name, ())) for name in self.graph.kinds), default=0)
         #: By kind, the kinds of its family, and -1 after them.
@@ -134,6 +111,16 @@ class Sizer:
         changed = np.flatnonzero(kind != self.graph.kind)
         self.graph.exchange(changed, kind[changed])
         return self.delay
+
+    def apply(self) -> None:
+        """Give the netlist's cells the types that they have here."""
+        for cell, kind in zip(self._net.cells, self.graph.kind.tolist(), strict=True):
+            if kind >= 0:
+                cell.type = self.graph.kinds[kind]
+
+    def by_load(self, aim: float) -> Floats:
+        """Loss of all paths of more than `aim` ns by each fF more on a net, in ns, by the net's place."""
+        return self._critical(aim)[3].reshape(-1, 2).sum(1)
 
     def _lateness(self, aim: float) -> float:
         """Sum of the squares of what paths take longer than `aim` ns: the latest ones count most."""
@@ -186,10 +173,7 @@ class Sizer:
         """Changes that seem to bring something: at the cell; at what drives it, where its pins are larger or
         smaller; and at what follows, where its slew counts. None that makes another path late."""
         graph = self.graph
-        deciding = graph.deciding()
-        weight = graph.weights(aim, deciding) / max(self.delay - aim, _END)
-        critical = deciding[weight[graph.out[deciding]] > 0]
-        by_slew, by_load = self._slopes(weight, critical)
+        weight, critical, by_slew, by_load = self._critical(aim)
         by_net = by_load.reshape(-1, 2).sum(1)
         through = graph.cell[critical]
         cells = np.union1d(through[through >= 0], graph.pin_cell[by_net[graph.pin_net] > 0])
@@ -223,6 +207,14 @@ class Sizer:
                 for place in np.flatnonzero(gain > _LEAST)
             ]
         return found
+
+    def _critical(self, aim: float) -> tuple[Floats, Ints, Floats, Floats]:
+        """Weight of each node in paths of more than `aim` ns, the rows that these lead through, and `_slopes`
+        of both."""
+        deciding = self.graph.deciding()
+        weight = self.graph.weights(aim, deciding) / max(self.delay - aim, _END)
+        critical = deciding[weight[self.graph.out[deciding]] > 0]
+        return weight, critical, *self._slopes(weight, critical)
 
     def _slopes(self, weight: Floats, rows: Ints) -> tuple[Floats, Floats]:
         """Loss of all ends by each ns of a node's slew, and by each fF of its load, where they wait for these

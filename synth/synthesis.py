@@ -16,6 +16,7 @@ from warpbank.arch.config import SmConfig, config_hash
 from warpbank.arch.schemes import Scheme
 from warpbank.program.errors import WarpbankError
 from warpbank.synth import (
+    closure,
     flow,
     generic,
     mapped,
@@ -25,7 +26,6 @@ from warpbank.synth import (
     opensta,
     pdk,
     power,
-    sizing,
     timing,
     yosys,
 )
@@ -455,15 +455,15 @@ def _best(
         return _Try(read, way, target, around, parted, gap, area, path.delay, late, within, net, verilog)
 
     def sized(tried: list[_Try]) -> None:
-        """Exchange cells of the fastest netlists for larger ones, until one meets the clock, if they are late
-        by little."""
+        """Exchange cells of the fastest netlists and insert buffers, until one meets the clock, if they are
+        late by little."""
         for near in _nearest(tried, clock):
             tell(f"sizing cells: {near.delay:.3f} ns")
-            net = replace(near.net, cells=[replace(cell) for cell in near.net.cells])
-            types = sizing.resize(net, library, times, tools.load, clock)
+            net = replace(near.net, cells=[replace(cell, pins={**cell.pins}) for cell in near.net.cells])
+            changes = closure.close(net, library, times, tools.load, clock)
             path = timing.Timer(net, library, times, tools.load).path()
             area = sum(library[cell.type].area for cell in net.cells if cell.type in library)
-            flow.retyped(folder, unit, kept[near.in_parts], types)
+            flow.changed(folder, unit, kept[near.in_parts], changes)
             verilog, late = (folder / "mapped.v").read_text(), path.delay > clock
             tried.append(replace(near, net=net, verilog=verilog, area=area, delay=path.delay, late=late))
             if not late:

@@ -159,6 +159,20 @@ class Graph(NetlistArrays):
             np.minimum.at(needed, self.source[low:high], needed[self.out[low:high]] - self.delay[low:high])
         return needed
 
+    def pin_slack(self, clock: float) -> Floats:
+        """Slack in ns of each input pin, if paths are to take `clock` ns: of the slowest path through it;
+        infinite where none leads through. Pins of one cell on one net share one."""
+        needed, nets = self.required(clock), len(self.loads)
+        keys, which = np.unique(self.pin_cell * nets + self.pin_net, return_inverse=True)
+        slack = np.full(len(keys), np.inf)
+        rows = np.flatnonzero((self.cell >= 0) & (self.source > 1) & (self.arrival[self.source] >= 0))
+        left = needed[self.out[rows]] - self.delay[rows] - self.arrival[self.source[rows]]
+        np.minimum.at(slack, np.searchsorted(keys, self.cell[rows] * nets + (self.source[rows] >> 1)), left)
+        ends = np.flatnonzero(self._end_cell >= 0)
+        key = self._end_cell[ends] * nets + (self.end_node[ends] >> 1)
+        np.minimum.at(slack, np.searchsorted(keys, key), clock - self.ends[ends])
+        return slack[which]
+
     def deciding(self) -> Ints:
         """Deciding row of each node, the one that it waits for; sources before what follows from them."""
         before = self.arrival[self.source]
