@@ -14,8 +14,9 @@ from warpbank.synth.mapped import Netlist
 from warpbank.synth.sizing import Sizer
 from warpbank.synth.timing import BoxTiming
 
-#: Least gain in ns for which there is one turn more, and how many there are at most.
-_LEAST, _TURNS = 0.00005, 12
+#: Share of what the slowest path is late by that a turn has to gain for there to be one more, and how many
+#: there are at most.
+_SHARE, _TURNS = 0.1, 12
 
 
 @dataclass
@@ -60,7 +61,7 @@ def close(
         sizer = Sizer(net, library, boxes, load)
         now = sizer.run(clock)
         sizer.apply()
-        if now > reached - _LEAST:
+        if now > reached - _SHARE * (reached - clock):
             buffering.remove(net, inserted)
             for cell, kind in zip(net.cells, before, strict=True):
                 cell.type = kind
