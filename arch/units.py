@@ -29,12 +29,14 @@ class Size:
     clock : period in ns that the unit is mapped for.
     quick : the unit is so large that it is mapped once, the quick way.
     kernel : kernel whose activity the energy is of; "": no energy is recorded.
+    overrides : fields of the machine that differ from the preset's, as `warpbank.arch.overrides` has them.
     """
 
     preset: str
     clock: float = 1.0
     quick: bool = False
     kernel: str = ""
+    overrides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

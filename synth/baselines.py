@@ -12,6 +12,7 @@ from typing import Any
 from warpbank.arch import units
 from warpbank.arch.config import SmConfig, preset
 from warpbank.arch.names import unknown
+from warpbank.arch.overrides import with_overrides
 from warpbank.arch.schemes import BASELINE, Scheme, parse_scheme, scheme_of
 from warpbank.arch.units import UNITS, StorageUnit
 from warpbank.program.errors import WarpbankError
@@ -40,23 +41,32 @@ _KEPT = (
 @dataclass(frozen=True)
 class Size:
     """Measuring conditions of a unit: the machine of a paper, the scheme, the clock in ns; whose activity its
-    energy is of; how much is tried."""
+    energy is of; how much is tried; fields of the machine that differ from the preset's."""
 
     preset: str
     scheme: str = BASELINE.name
     clock: float = CLOCK
     kernel: str = ""
     effort: str = FULL
+    overrides: tuple[str, ...] = ()
 
     @staticmethod
     def of(size: units.Size, scheme: str) -> Size:
         """Conditions that the row of a unit gives."""
-        return Size(size.preset, scheme, size.clock, size.kernel, QUICK if size.quick else FULL)
+        effort = QUICK if size.quick else FULL
+        return Size(size.preset, scheme, size.clock, size.kernel, effort, size.overrides)
 
     def machine(self) -> tuple[SmConfig, Scheme]:
         """Configuration and scheme."""
         scheme = parse_scheme(self.scheme)
-        return scheme.machine(preset(self.preset)), scheme
+        return scheme.machine(with_overrides(preset(self.preset), self.overrides)), scheme
+
+    @property
+    def options(self) -> str:
+        """Options of `warpbank synth` that give these conditions."""
+        effort = "" if self.effort == FULL else f" --effort {self.effort}"
+        machine = "".join(f" --set {override}" for override in self.overrides)
+        return f"--preset {self.preset} --scheme {self.scheme}{machine} --clock {self.clock:g}{effort}"
 
 
 #: Units of every machine, which belong to no scheme.
@@ -79,13 +89,18 @@ _COMMON = (
 )
 
 
+def _of_whole(size: units.Size | None) -> units.Size | None:
+    """Size of a part that has none of its own: the machine of the whole unit, at the usual clock."""
+    return None if size is None else replace(size, clock=CLOCK, quick=False, overrides=())
+
+
 def _sizes() -> dict[str, Size]:
     """Units by size: those of the rooms with their parts, in the order of the registry, then the others."""
     found: dict[str, Size] = {}
     for unit in [unit for room in UNITS.values() for unit in room.values()]:
         scheme = scheme_of(unit)
         for part in unit.parts:
-            made = part.size or (replace(unit.size, clock=CLOCK, quick=False) if unit.size else None)
+            made = part.size or _of_whole(unit.size)
             if made is not None:
                 found.setdefault(part.name, Size.of(made, scheme))
         for name in (unit.exported, unit.whole if isinstance(unit, StorageUnit) else ""):

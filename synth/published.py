@@ -15,7 +15,6 @@ from warpbank.hdl.storage.gscalar import metadata_layout
 from warpbank.synth import baselines
 from warpbank.synth.baselines import cost
 from warpbank.synth.memories import sram
-from warpbank.synth.synthesis import FULL
 
 #: A row of a table.
 Row = tuple[str, ...]
@@ -63,11 +62,7 @@ def published() -> Sequence[Row]:
 
 
 def _command(unit: str) -> str:
-    size = baselines.SIZES[unit]
-    effort = "" if size.effort == FULL else f" --effort {size.effort}"
-    return (
-        f"warpbank synth {unit} --preset {size.preset} --scheme {size.scheme} --clock {size.clock:g}{effort}"
-    )
+    return f"warpbank synth {unit} {baselines.SIZES[unit].options}"
 
 
 def _machine(name: str, scheme: str) -> SmConfig:

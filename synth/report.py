@@ -55,7 +55,8 @@ def units() -> Sequence[Row]:
         )
     ]
     for unit, size in baselines.SIZES.items():
-        found, where = cost(unit), f"{size.preset}, {size.scheme}, {size.clock:g}, {size.effort}"
+        where = ", ".join((size.preset, size.scheme, *size.overrides, f"{size.clock:g}", size.effort))
+        found = cost(unit)
         if found is None:
             rows.append((f"`{unit}`", where, "not recorded", *[""] * 7))
             continue

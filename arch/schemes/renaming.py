@@ -5,6 +5,10 @@ from __future__ import annotations
 from warpbank.arch.schemes.registry import Row
 from warpbank.arch.units import MappingUnit, Part, Size
 
+#: Fields of the machine that is built for 1 GHz: an issue stage, and names that are looked up in cycles of
+#: their own.
+_STAGES = ("sub_core.front_end.issue_stages=1", "sub_core.mapping.lookup_stages=2")
+
 ROWS = (
     Row(
         name="renaming",
@@ -21,7 +25,7 @@ ROWS = (
                 hdl="warpbank.hdl.mapping.renaming:Renaming",
                 renames=True,
                 exported="renaming",
-                size=Size("fermi", quick=True),
+                size=Size("fermi", quick=True, overrides=_STAGES),
                 parts=(
                     Part("renaming_table", Size("fermi", quick=True), shown=True),
                     Part("availability", Size("fermi", quick=True), shown=True),

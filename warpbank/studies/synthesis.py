@@ -74,7 +74,15 @@ def record(unit: str, files: Sequence[Path], on_step: _Step | None = None) -> No
     size, activity = baselines.SIZES.get(unit), None
     if files and size is not None and size.kernel:
         experiment = exp.find(
-            size.kernel, "tiny", None, size.preset, None, size.scheme, None, None, MAX_INSTRUCTIONS
+            size.kernel,
+            "tiny",
+            None,
+            size.preset,
+            None,
+            size.scheme,
+            list(size.overrides),
+            None,
+            MAX_INSTRUCTIONS,
         )
         activity = partial(recorded, unit, experiment)
     baselines.record(baselines.measure(unit, files, on_step, activity))

@@ -167,7 +167,7 @@ def _samples() -> dict[str, Rtl]:
     from warpbank.synth.baselines import SIZES
 
     return {
-        unit: Rtl(unit, size.scheme, size.preset)
+        unit: Rtl(unit, size.scheme, size.preset, size.overrides)
         for unit, size in SIZES.items()
         if area_model.recorded(unit).get("area_um2", 0.0) >= area_model.SMALLEST
     }
