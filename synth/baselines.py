@@ -17,7 +17,8 @@ from warpbank.arch.schemes import BASELINE, Scheme, parse_scheme, scheme_of
 from warpbank.arch.units import UNITS, StorageUnit
 from warpbank.program.errors import WarpbankError
 from warpbank.synth import opensta, pdk, power
-from warpbank.synth.synthesis import CLOCK, FULL, QUICK, Synthesis, synthesize
+from warpbank.synth.search import FULL, QUICK
+from warpbank.synth.synthesis import CLOCK, Synthesis, synthesize
 
 FOLDER = Path(__file__).parent / "baselines"
 #: Library of the recorded numbers that documents print.

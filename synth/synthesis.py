@@ -3,11 +3,9 @@ gates where there is none."""
 
 from __future__ import annotations
 
-import math
 import tempfile
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,6 @@ from warpbank.arch.config import SmConfig, config_hash
 from warpbank.arch.schemes import Scheme
 from warpbank.program.errors import WarpbankError
 from warpbank.synth import (
-    closure,
     flow,
     generic,
     mapped,
@@ -29,37 +26,14 @@ from warpbank.synth import (
     timing,
     yosys,
 )
-from warpbank.synth.errors import MapperError
 from warpbank.synth.flow import Tools
-from warpbank.synth.mapped import Netlist
 from warpbank.synth.memories import Memory
-from warpbank.synth.timing import BoxTiming
+from warpbank.synth.search import FULL, QUICK, Search
 from warpbank.synth.timing import Path as TimedPath
 from warpbank.synth.units import make
 
-#: How much is tried: several mappings, the best of which is taken; or one, for units that are too large for
-#: that.
-FULL, QUICK = EFFORTS = ("full", "quick")
 #: The clock that is aimed at where none is named, in ns.
 CLOCK = 1.0
-#: From so many registers on, inverted ones are tried too; more than so many cells are tried a few times only.
-_REGISTERS, _CELLS = 256, 20_000
-#: More than so many cells are not tried in other orders.
-_HUGE = 500_000
-#: A unit of more cells in parts is not mapped as a whole. Parts are copies: `engine` has 612 000 in parts and
-#: 314 000 as a whole.
-_WHOLE = 800_000
-#: Shares of the clock by which a netlist may miss it and be tried again: with full and with little effort.
-_NEAR, _NEAR_QUICKLY = 0.15, 0.25
-#: Times the clock from which on a large netlist is not tried again.
-_HOPELESS = 2.0
-#: By which shares of the clock the mapper's target is then shortened, until the clock is met.
-_SHORTER = (0.05, 0.08, 0.11, 0.14)
-#: Share of the clock by which a huge unit's second target is shorter than by what its first netlist missed.
-_SHORTFALL = 0.04
-#: Share by which the delay of one circuit moves with the order of its cells (`python -m bench.mapping`), and
-#: orders that are tried where the clock is missed by less.
-_SPREAD, _ORDERS = 0.04, 4
 
 
 @dataclass
@@ -72,7 +46,7 @@ class Synthesis:
     liberty : name of the library, "" without one.
     digest : of the library's files.
     clock_ns : aimed at.
-    effort : one of `EFFORTS`.
+    effort : one of `warpbank.synth.search.EFFORTS`.
     area_um2 : of the cells, memories that are black boxes not included; None without a library.
     nand2_equivalents : the same in the library's two-input NANDs.
     transistors : without a library.
@@ -182,7 +156,7 @@ def synthesize(
     config, scheme : the machine.
     files : Liberty files; none: generic gates.
     clock : in ns.
-    effort : one of `EFFORTS`.
+    effort : one of `warpbank.synth.search.EFFORTS`.
     signoff : where OpenSTA is installed, its path is the critical one, else it stands beside ours.
     activity : gives what the unit's ports were in a simulation, for power.
     on_step : is told what is being done.
@@ -299,7 +273,7 @@ def _mapped(
     prices = memory_prices.prices([one for one in memory if one.name in boxes], tools, folder, clock, tell)
     boxed = {boxes[one.name]: prices[one.shape] for one in memory if one.name in boxes}
     times = {name: price.timing for name, price in boxed.items()}
-    net = _best(unit, folder, tools, clock, effort, boxes, _unread(memory), times, tell)
+    net = Search(unit, folder, tools, clock, boxes, _unread(memory), times, tell).best(effort)
     versions = dict(versions)
     tell("timing")
     path = timing.Timer(net, library, times, tools.load).path()
@@ -364,230 +338,9 @@ def _mapped(
     return result
 
 
-@dataclass(frozen=True)
-class _Try:
-    """A netlist: how its registers are read, which way it was mapped and for which time, around which
-    memories, whether in parts, with which gap, um2, ns, whether that misses the clock, and whether the
-    slowest path leads through a memory that is read within it."""
-
-    read: str
-    way: str
-    target: float
-    around: Sequence[str]
-    in_parts: bool
-    gap: int
-    area: float
-    delay: float
-    late: bool
-    within: bool
-    net: Netlist
-    verilog: str
-
-
-def _best(
-    unit: str,
-    folder: Path,
-    tools: Tools,
-    clock: float,
-    effort: str,
-    boxes: dict[str, str],
-    unread: list[str],
-    times: dict[str, BoxTiming],
-    tell: Callable[[str], None],
-) -> Netlist:
-    """The netlist: of those tried, the smallest one that meets the clock, else the fastest.
-
-    Tried are registers as they are; inverted, if they are many; where the clock is missed, registers read at
-    either output; and, where it is missed by little, shorter targets for the smallest of those: the mapper
-    does not see what loads the registers. Where all of that misses the clock, logic is mapped the fast way,
-    with shorter targets if it misses by little, too.
-
-    With little effort a unit of several large sub-units is mapped with each sub-unit by itself. If it misses
-    the clock so, a huge one that is late by little is mapped so once more, with a shorter target, and one
-    that is not huge is mapped as one that has no sub-units. That one is mapped as a whole, the quick way; and
-    once more, with the logic around memories by itself, if it is not much too late and its slowest path leads
-    through a memory. If the fastest netlist misses the clock by little then, its way is taken once more, with
-    a shorter target, and cells are made smaller only where that costs no time.
-    What is late by no more than the order of the cells is worth is mapped with its cells in other orders. In
-    the fastest netlist, if it is late by little still, cells of its slowest paths become larger ones; with
-    little effort before other orders are tried, and, where that is not enough, in the fastest one that is
-    mapped in parts, too: it may gain more.
-    """
-    library = tools.library
-    target = clock - timing.overhead(library, tools.load)
-    fastest = {False: math.inf, True: math.inf}  # as a whole, and in parts
-    kept = {False: "fastest_whole.json", True: "fastest_in_parts.json"}
-
-    def one(
-        read: str,
-        target: float,
-        way: str = flow.SMALL,
-        around: Sequence[str] = (),
-        order: int = 0,
-        in_parts: bool = False,
-        gap: int = flow.LOOSE,
-    ) -> _Try:
-        marks = flow.mapped(
-            tools,
-            unit,
-            folder,
-            picoseconds=1000 * target,
-            boxes=boxes,
-            read=read,
-            unread=unread,
-            way=way,
-            around=around,
-            order=order,
-            in_parts=in_parts,
-            gap=gap,
-        )
-        net = mapped.read(folder / "mapped.json", unit, set(boxes.values()))
-        mapped.check_mapped(net, _known(tools, boxes))
-        path = timing.Timer(net, library, times, tools.load).path()
-        parted = bool(marks)
-        if path.delay < fastest[parted]:
-            fastest[parted] = path.delay
-            (folder / "mapped.json").replace(folder / kept[parted])
-        area = sum(library[cell.type].area for cell in net.cells if cell.type in library)
-        within = any(step.cell in times for step in path.steps[1:])
-        verilog = (folder / "mapped.v").read_text()
-        late = path.delay > clock
-        return _Try(read, way, target, around, parted, gap, area, path.delay, late, within, net, verilog)
-
-    def sized(tried: list[_Try]) -> None:
-        """Exchange cells of the fastest netlists and insert buffers, until one meets the clock, if they are
-        late by little."""
-        for near in _nearest(tried, clock):
-            tell(f"sizing cells: {near.delay:.3f} ns")
-            net = replace(near.net, cells=[replace(cell, pins={**cell.pins}) for cell in near.net.cells])
-            changes = closure.close(net, library, times, tools.load, clock)
-            path = timing.Timer(net, library, times, tools.load).path()
-            area = sum(library[cell.type].area for cell in net.cells if cell.type in library)
-            flow.changed(folder, unit, kept[near.in_parts], changes)
-            verilog, late = (folder / "mapped.v").read_text(), path.delay > clock
-            tried.append(replace(near, net=net, verilog=verilog, area=area, delay=path.delay, late=late))
-            if not late:
-                break
-
-    def taken(tried: list[_Try]) -> Netlist:
-        """The smallest that meets the clock, else the fastest."""
-        if effort == QUICK:
-            sized(tried)
-        near = min(tried, key=lambda one: one.delay)
-        if clock < near.delay <= (1 + _SPREAD) * clock and len(near.net.cells) <= _HUGE:
-            for order in range(1, _ORDERS + 1):
-                tell("mapping again, cells in another order")
-                tried.append(
-                    one(near.read, near.target, near.way, near.around, order, near.in_parts, near.gap)
-                )
-                if not tried[-1].late:
-                    break
-        if effort != QUICK:
-            sized(tried)
-        best = min(tried, key=lambda one: (one.late, one.delay if one.late else one.area))
-        (folder / "mapped.v").write_text(best.verilog)
-        return best.net
-
-    if effort == QUICK:
-        return taken(_quickly(one, target, clock, times, boxes, tell))
-    tried = [one(flow.PLAIN, target)]
-    cells = tried[0].net.cells
-    registers = sum(1 for cell in cells if cell.type in library and library[cell.type].state)
-    large = len(cells) > _CELLS
-    if not large:
-        if registers >= _REGISTERS and flow.can_invert(library.flop):
-            tell("mapping again, registers inverted")
-            tried.append(one(flow.INVERTED, target))
-        if all(one.late for one in tried) and registers and flow.can_invert(library.flop):
-            tell("mapping again, registers read at both outputs")
-            tried.append(one(flow.BOTH, target))
-    for way in (flow.SMALL, flow.FAST):
-        if way == flow.FAST and all(one.late for one in tried):
-            tell("mapping again, the fast way")
-            with suppress(MapperError):  # ABC's older mapper does not take every library
-                tried.append(one(flow.PLAIN, target, way))
-        near = [one for one in tried if one.way == way and one.delay <= (1 + _NEAR) * clock]
-        shares = _SHORTER if not large else _SHORTER[:1] if way == flow.FAST else ()
-        for share in shares if near and all(one.late for one in tried) else ():
-            tell("mapping again, for more speed")
-            tried.append(one(min(near, key=lambda one: one.area).read, target - share * clock, way))
-            if not tried[-1].late:
-                break
-    return taken(tried)
-
-
-def _nearest(tried: Sequence[_Try], clock: float) -> list[_Try]:
-    """The fastest netlist as a whole and the fastest in parts, where these are late by little, and none of
-    all meets the clock."""
-    if not all(one.late for one in tried):
-        return []
-    ways = [[one for one in tried if one.in_parts == in_parts] for in_parts in (False, True)]
-    fastest = [min(way, key=lambda one: one.delay) for way in ways if way]
-    return [one for one in fastest if one.delay <= (1 + _NEAR) * clock]
-
-
-def _quickly(
-    one: Callable[..., _Try],
-    target: float,
-    clock: float,
-    times: dict[str, BoxTiming],
-    boxes: dict[str, str],
-    tell: Callable[[str], None],
-) -> list[_Try]:
-    """Netlists that little effort tries, as `_best` says."""
-    parts: list[_Try] = []
-
-    def faster() -> _Try:
-        """The parts once more, with a shorter target."""
-        late = parts[0].delay / clock - 1
-        tell(f"mapping again, for more speed: {parts[0].delay:.3f} ns")
-        share = max(_SHORTER[0], late + _SHORTFALL)
-        return one(flow.PLAIN, target - share * clock, flow.QUICK, in_parts=True, gap=flow.TIGHT)
-
-    try:
-        tried = [one(flow.PLAIN, target, flow.QUICK, in_parts=True)]
-        if tried[0].in_parts:
-            parts = tried
-            near = parts[0].delay <= (1 + _NEAR_QUICKLY) * clock
-            if not parts[0].late:
-                return parts
-            if len(parts[0].net.cells) > _WHOLE:
-                return [*parts, faster()] if near else parts
-            tell("mapping again, all sub-units as one")
-            tried = [one(flow.PLAIN, target, flow.QUICK)]
-    except MapperError:  # ABC's older mapper does not take every library
-        tried = [one(flow.PLAIN, target, flow.BARE)]
-    around: list[str] = []
-    if tried[0].within and clock < tried[0].delay < _HOPELESS * clock:
-        tell("mapping again, what is around memories by itself")
-        looked_up = [name for name in boxes.values() if name in times and times[name].address]
-        tried.append(one(flow.PLAIN, target, tried[0].way, looked_up))
-        around = looked_up if tried[1].delay < tried[0].delay else []
-    fastest = min((*parts, *tried), key=lambda one: one.delay)
-    if clock < fastest.delay <= (1 + _NEAR_QUICKLY) * clock:
-        if fastest.in_parts:
-            tried.append(faster())
-        else:
-            tell("mapping again, for more speed")
-            share = _SHORTER[0]
-            tried.append(one(flow.PLAIN, target - share * clock, tried[0].way, around, gap=flow.TIGHT))
-    return [*parts, *tried]
-
-
 def _unread(memory: list[Memory]) -> list[str]:
     """Memories that nothing reads."""
     return [one.name for one in memory if one.unread]
-
-
-def _known(tools: Tools, boxes: dict[str, str]) -> Any:
-    """Cells a netlist may hold: usable ones of the library, clock gates, memories."""
-
-    class Known:
-        def __contains__(self, name: object) -> bool:
-            kind = str(name)
-            return kind in boxes.values() or (kind in tools.library and not tools.library[kind].latch)
-
-    return Known()
 
 
 def _memory_method() -> str:

@@ -6,9 +6,7 @@ from __future__ import annotations
 import copy
 import json
 import random
-from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +16,7 @@ from amaranth.lib.wiring import In, Out
 
 from tests.synth import library
 from tests.synth.test_memory_paths import cells, computed, marked
-from warpbank.synth import cones, flow, netlist, parts, pdk, synthesis
+from warpbank.synth import cones, flow, netlist, parts, pdk
 from warpbank.synth.flow import Tools
 
 WIDTH = 12
@@ -122,82 +120,3 @@ def test_a_unit_without_large_sub_units_stays(made: tuple[Tools, dict[str, Any]]
     apart, marks = parted(made, tmp_path)
     assert not marks
     assert apart == made[1]
-
-
-@dataclass(frozen=True)
-class _Mapped:
-    """Mapped netlist, as far as the choice among several looks at it."""
-
-    in_parts: bool
-    delay: float
-    net: Any
-    way: str = flow.QUICK
-    within: bool = False
-
-    @property
-    def late(self) -> bool:
-        return self.delay > 1.0
-
-
-@pytest.mark.parametrize(
-    ("delays", "cells_", "tried"),
-    [
-        ({True: 0.9}, 10, [True]),
-        ({True: 1.5, False: 0.9}, 10, [True, False]),
-        ({True: 1.5, False: 1.02}, 10, [True, False, False]),  # once more, with a shorter target
-        ({True: 1.02, False: 1.1}, 10, [True, False, True]),  # in parts, which are the faster
-        ({True: 1.3, False: 1.26}, 10, [True, False]),  # too late
-        ({True: 1.5}, 10_000_000, [True]),
-        ({True: 1.1}, 10_000_000, [True, True]),
-        ({False: 0.9}, 10, [False]),  # no sub-units
-    ],
-)
-def test_a_unit_that_is_late_in_parts_is_mapped_as_one(
-    delays: dict[bool, float], cells_: int, tried: list[bool]
-) -> None:
-    """A netlist in parts that is late, and not huge, gets one without parts beside it, to choose from. Only
-    the last one, with its shorter target, keeps the sizes that cost time to make smaller."""
-    net, gaps = SimpleNamespace(cells=range(cells_)), []
-
-    def one(_: str, target: float, *rest: object, in_parts: bool = False, gap: int = flow.LOOSE) -> _Mapped:
-        gaps.append(gap)
-        assert (target < 0.9) == (gap == flow.TIGHT)
-        kind = in_parts if in_parts in delays else not in_parts
-        return _Mapped(kind, delays[kind], net)
-
-    found = synthesis._quickly(one, 0.9, 1.0, {}, {}, lambda text: None)
-    assert [each.in_parts for each in found] == tried
-    assert flow.TIGHT not in gaps[:-1]
-
-
-@pytest.mark.parametrize(("delay", "target"), [(1.002, 0.85), (1.08, 0.78)])
-def test_a_huge_unit_gets_a_target_that_is_shorter_by_what_it_misses(delay: float, target: float) -> None:
-    """By 5 % at least, and by 4 % more than the first netlist misses the clock."""
-    targets = []
-
-    def one(_: str, target: float, *rest: object, in_parts: bool = False, gap: int = flow.LOOSE) -> _Mapped:
-        targets.append(target)
-        return _Mapped(True, delay, SimpleNamespace(cells=range(10_000_000)))
-
-    synthesis._quickly(one, 0.9, 1.0, {}, {}, lambda text: None)
-    assert targets == pytest.approx([0.9, target])
-
-
-@pytest.mark.parametrize(
-    ("whole", "parts", "sized"),
-    [
-        ((1.02, 1.05), (1.1,), [1.02, 1.1]),
-        ((1.05, 1.02), (), [1.02]),
-        ((), (1.1, 1.04), [1.04]),
-        ((1.2,), (1.1,), [1.1]),  # too late
-        ((1.02, 0.99), (1.1,), []),  # one meets the clock
-        ((1.02,), (1.0,), []),
-    ],
-)
-def test_cells_become_larger_in_the_fastest_netlist_of_either_kind(
-    whole: tuple[float, ...], parts: tuple[float, ...], sized: list[float]
-) -> None:
-    tried: Any = [
-        _Mapped(kind, delay, None) for kind, delays in ((False, whole), (True, parts)) for delay in delays
-    ]
-    assert [one.delay for one in synthesis._nearest(tried, 1.0)] == sized

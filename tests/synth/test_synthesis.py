@@ -18,10 +18,11 @@ from tests.hdl.bench import MACHINES
 from tests.synth import library
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
-from warpbank.synth import flow, mapped, memories, netlist, pdk, synthesis, timing, yosys
+from warpbank.synth import flow, mapped, memories, netlist, pdk, search, timing, yosys
 from warpbank.synth.errors import YosysError
 from warpbank.synth.mapped import NetlistError
-from warpbank.synth.synthesis import EFFORTS, synthesize
+from warpbank.synth.search import EFFORTS
+from warpbank.synth.synthesis import synthesize
 from warpbank.synth.units import make
 
 TINY = preset("tiny")
@@ -173,7 +174,7 @@ def test_what_is_a_little_late_is_mapped_in_other_orders(
     """The first order that meets the clock ends the search, and the fastest netlist is taken."""
 
     def delay(clock: float, spread: float) -> tuple[float, int]:
-        monkeypatch.setattr(synthesis, "_SPREAD", spread)
+        monkeypatch.setattr(search, "_SPREAD", spread)
         said: list[str] = []
         path = synthesize(
             "gto", TINY, BASELINE, [cells], effort=effort, clock=clock, on_step=said.append

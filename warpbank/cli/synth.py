@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Effort(StrEnum):
-    """Effort of a synthesis: a key of `warpbank.synth.synthesis.EFFORTS`."""
+    """Effort of a synthesis: a key of `warpbank.synth.search.EFFORTS`."""
 
     FULL = "full"
     QUICK = "quick"

@@ -16,7 +16,8 @@ from warpbank.sim import experiment as exp
 from warpbank.sim import extensions
 from warpbank.sim.activity import record as recorded
 from warpbank.synth import baselines
-from warpbank.synth.synthesis import CLOCK, FULL, QUICK, Synthesis
+from warpbank.synth.search import FULL, QUICK
+from warpbank.synth.synthesis import CLOCK, Synthesis
 from warpbank.synth.synthesis import synthesize as mapped
 
 #: What is so large that it is mapped once unless more is asked for.

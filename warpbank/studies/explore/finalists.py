@@ -70,7 +70,7 @@ class Mapped:
     def compute(self) -> dict[str, Any]:
         """Area of cells and of memories in um2, and critical path in ns."""
         from warpbank.studies.synthesis import synthesize
-        from warpbank.synth.synthesis import QUICK
+        from warpbank.synth.search import QUICK
 
         made = synthesize(
             self.unit,
