@@ -21,6 +21,8 @@ from warpbank.synth.liberty import Library
 LEAST = 200
 #: Fewest such sub-units of a unit that has parts.
 MANY = 3
+#: Most gates of a netlist with parts: more do not fit a machine of 24 GB.
+MOST = 2_000_000
 #: Pins of a memory that carry no logic.
 _CLOCKS = frozenset(("RD_CLK", "WR_CLK"))
 
@@ -28,7 +30,7 @@ _CLOCKS = frozenset(("RD_CLK", "WR_CLK"))
 def part(path: Path, top: str, boxes: set[str], library: Library) -> list[str]:
     """Copy and mark the gates of the sub-units in a JSON netlist of Yosys, in place; `boxes`: types of the
     memories; `library`: its other cells. Returns the marks, which are attributes; none, and the netlist
-    stays, if there are too few sub-units."""
+    stays, if there are too few sub-units, or too many gates with the copies."""
     design = json.loads(path.read_text())
     module = design["modules"][top]
     cells: dict[str, Cell] = module["cells"]
@@ -44,6 +46,8 @@ def part(path: Path, top: str, boxes: set[str], library: Library) -> list[str]:
         ]
         marks.append(f"part_{number}")
         cones.copied(cells, drives, ends, marks[-1])
+        if len(cells) > MOST:
+            return []
     path.write_text(json.dumps(design))
     return marks
 

@@ -116,6 +116,21 @@ def test_nothing_else_is_computed(
         assert [one[net] for net in ports["out"]["bits"]] == [other[net] for net in ports["out"]["bits"]]
 
 
+def test_a_unit_with_too_many_gates_in_copies_stays(
+    made: tuple[Tools, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "LEAST", WIDTH)
+    monkeypatch.setattr(parts, "MANY", 2)
+    apart, marks = parted(made, tmp_path)
+    assert marks
+    many = len(cells(apart))
+    for most, expected in ((many, marks), (many - 1, [])):
+        monkeypatch.setattr(parts, "MOST", most)
+        again, found = parted(made, tmp_path)
+        assert found == expected
+        assert again == (apart if expected else made[1])
+
+
 def test_a_unit_without_large_sub_units_stays(made: tuple[Tools, dict[str, Any]], tmp_path: Path) -> None:
     apart, marks = parted(made, tmp_path)
     assert not marks
