@@ -4,7 +4,7 @@ what has time to spare, in turn, until it meets the clock or neither brings more
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from warpbank.synth import buffering
@@ -34,7 +34,12 @@ class Changes:
 
 
 def close(
-    net: Netlist, library: Library, boxes: Mapping[str, BoxTiming], load: float, clock: float
+    net: Netlist,
+    library: Library,
+    boxes: Mapping[str, BoxTiming],
+    load: float,
+    clock: float,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Changes:
     """Exchange cells of `net` and insert buffers until it meets the clock, or nothing brings more.
 
@@ -43,6 +48,7 @@ def close(
     net : the netlist; checked. Its cells change.
     library, boxes, load : as of `warpbank.synth.timing.Timer`.
     clock : in ns.
+    tell : is told what is being done.
     """
     changes = Changes()
     if not net.cells:
@@ -58,6 +64,8 @@ def close(
         inserted = buffering.insert(net, library, sizer.graph, sizer.by_load(clock), clock)
         if not inserted:
             break
+        pins = sum(len(one.pins) for one in inserted)
+        tell(f"inserting {len(inserted)} buffers for {pins} pins: {reached:.3f} ns")
         sizer = Sizer(net, library, boxes, load)
         now = sizer.run(clock)
         sizer.apply()

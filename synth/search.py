@@ -256,7 +256,9 @@ class Search:
         for near in nearest(tried, self._clock):
             self._tell(f"sizing cells: {near.delay:.3f} ns")
             net = replace(near.net, cells=[replace(cell, pins={**cell.pins}) for cell in near.net.cells])
-            changes = closure.close(net, self._tools.library, self._times, self._tools.load, self._clock)
+            changes = closure.close(
+                net, self._tools.library, self._times, self._tools.load, self._clock, self._tell
+            )
             delay = self._path(net).delay
             flow.changed(self._folder, self._unit, _KEPT[near.in_parts], changes)
             verilog, late = (self._folder / "mapped.v").read_text(), delay > self._clock

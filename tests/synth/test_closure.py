@@ -65,8 +65,10 @@ def test_what_is_early_is_driven_by_a_buffer(tools: Tools) -> None:
     net, sized = loaded(40), loaded(40)
     before = logic(net)
     alone = Sizer(sized, tools.library, {}, tools.load).run(0.01)
-    changes = close(net, tools, 0.9 * alone)
+    said: list[str] = []
+    changes = closure.close(net, tools.library, {}, tools.load, 0.9 * alone, said.append)
     assert delay(net, tools) <= 0.9 * alone
+    assert sum(int(line.split()[1]) for line in said) == len(changes.inserted)
     moved = {cell.name for one in changes.inserted for cell, _ in one.pins}
     assert any(name.startswith("early_") for name in moved)
     assert not {name for name in moved if name.startswith("gate_")}, "these are late"
