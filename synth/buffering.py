@@ -119,9 +119,13 @@ def _fitting(library: Library, graph: Graph, kind: Cell, place: int, slack: Floa
         many = (low + high + 1) // 2
         driven = float(together[many - 1]) + library.wire(many)
         delay = max(
-            arc.tables[f"cell_{word}"].at(float(graph.slew[2 * place + edge]), driven)
-            for arc in kind.outputs[0].arcs
-            for edge, word in enumerate(EDGES)
+            (
+                arc.tables[f"cell_{word}"].at(float(graph.slew[2 * place + edge]), driven)
+                for arc in kind.outputs[0].arcs
+                for edge, word in enumerate(EDGES)
+                if f"cell_{word}" in arc.tables
+            ),
+            default=np.inf,
         )
         if slack[many - 1] - delay >= _KEPT:
             low = many
