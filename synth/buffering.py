@@ -112,8 +112,8 @@ def _best(
 
 
 def _fitting(library: Library, graph: Graph, kind: Cell, place: int, slack: Floats, together: Floats) -> int:
-    """How many pins of a net, that with the largest slack first, have the time for a buffer of this kind that
-    drives them all; `together`: load of the pins up to each, in fF."""
+    """Number of pins of a net, that with the largest slack first, which have the time for one buffer of this
+    kind in front of all of them; `together`: load of the pins up to each, in fF."""
     low, high = 0, int(np.count_nonzero(slack > _KEPT))
     while low < high:
         many = (low + high + 1) // 2

@@ -21,7 +21,7 @@ from warpbank.synth.liberty import Library
 LEAST = 200
 #: Fewest such sub-units of a unit that has parts.
 MANY = 3
-#: Most gates of a netlist with parts: more do not fit a machine of 24 GB.
+#: Most gates of a netlist with parts. Yosys was killed while it read 3.0 million on a machine of 24 GB.
 MOST = 2_000_000
 #: Pins of a memory that carry no logic.
 _CLOCKS = frozenset(("RD_CLK", "WR_CLK"))

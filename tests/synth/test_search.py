@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from warpbank.synth import flow
-from warpbank.synth.search import Search, nearest
+from warpbank.synth.search import Search, Tried, nearest
 
 
 @dataclass(frozen=True)
@@ -29,27 +29,17 @@ class _Mapped:
         return self.delay > 1.0
 
 
-class _Fake(Search):
-    """Search for a clock of 1 ns that maps nothing."""
+def _quickly(monkeypatch: pytest.MonkeyPatch, made: Callable[[float, bool, int], _Mapped]) -> list[Tried]:
+    """Netlists that are tried for a clock of 1 ns, 0.9 of them for logic, each `made` instead of mapped."""
 
-    def __init__(self) -> None:
-        tools: Any = None
-        super().__init__("unit", Path(), tools, 1.0, {}, (), {}, lambda text: None)
+    def one(
+        _: Search, read: str, target: float, *rest: object, in_parts: bool = False, gap: int = flow.LOOSE
+    ) -> _Mapped:
+        return made(target, in_parts, gap)
 
-    def made(self, target: float, in_parts: bool, gap: int) -> _Mapped:
-        raise NotImplementedError
-
-    def map(
-        self,
-        read: str,
-        target: float,
-        way: str = flow.SMALL,
-        around: Sequence[str] = (),
-        order: int = 0,
-        in_parts: bool = False,
-        gap: int = flow.LOOSE,
-    ) -> Any:
-        return self.made(target, in_parts, gap)
+    monkeypatch.setattr(Search, "map", one)
+    tools: Any = None
+    return Search("unit", Path(), tools, 1.0, {}, (), {}, lambda text: None).quickly(0.9)
 
 
 @pytest.mark.parametrize(
@@ -66,35 +56,35 @@ class _Fake(Search):
     ],
 )
 def test_a_unit_that_is_late_in_parts_is_mapped_as_one(
-    delays: dict[bool, float], cells_: int, tried: list[bool]
+    delays: dict[bool, float], cells_: int, tried: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A netlist in parts that is late, and not huge, gets one without parts beside it, to choose from. Only
     the last one, with its shorter target, keeps the sizes that cost time to make smaller."""
     gaps = []
 
-    class Fake(_Fake):
-        def made(self, target: float, in_parts: bool, gap: int) -> _Mapped:
-            gaps.append(gap)
-            assert (target < 0.9) == (gap == flow.TIGHT)
-            kind = in_parts if in_parts in delays else not in_parts
-            return _Mapped(kind, delays[kind], SimpleNamespace(cells=range(cells_)))
+    def made(target: float, in_parts: bool, gap: int) -> _Mapped:
+        gaps.append(gap)
+        assert (target < 0.9) == (gap == flow.TIGHT)
+        kind = in_parts if in_parts in delays else not in_parts
+        return _Mapped(kind, delays[kind], SimpleNamespace(cells=range(cells_)))
 
-    found = Fake().quickly(0.9)
+    found = _quickly(monkeypatch, made)
     assert [each.in_parts for each in found] == tried
     assert flow.TIGHT not in gaps[:-1]
 
 
 @pytest.mark.parametrize(("delay", "target"), [(1.002, 0.85), (1.08, 0.78)])
-def test_a_huge_unit_gets_a_target_that_is_shorter_by_what_it_misses(delay: float, target: float) -> None:
+def test_a_huge_unit_gets_a_target_that_is_shorter_by_what_it_misses(
+    delay: float, target: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By 5 % at least, and by 4 % more than the first netlist misses the clock."""
     targets = []
 
-    class Fake(_Fake):
-        def made(self, target: float, in_parts: bool, gap: int) -> _Mapped:
-            targets.append(target)
-            return _Mapped(True, delay, SimpleNamespace(cells=range(10_000_000)))
+    def made(target: float, in_parts: bool, gap: int) -> _Mapped:
+        targets.append(target)
+        return _Mapped(True, delay, SimpleNamespace(cells=range(10_000_000)))
 
-    Fake().quickly(0.9)
+    _quickly(monkeypatch, made)
     assert targets == pytest.approx([0.9, target])
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.hdl.bench import SEEDS
-from tests.synth.test_sizing import chain, cloud, delay
+from tests.synth.test_sizing import chain, cloud, delay, loaded
 from warpbank.synth import sizing
 from warpbank.synth.flow import Tools
 from warpbank.synth.mapped import Instance, Netlist
@@ -111,3 +111,16 @@ def test_slack_is_what_the_slowest_path_through_a_node_has_left(tools: Tools) ->
     ends = np.maximum(times.ends, 0.0)
     assert weight[0] == pytest.approx(ends.sum())  # all paths begin at the clock edge
     assert (times.weights(2.0, deciding) == 0).all()
+
+
+def test_a_pin_has_the_slack_of_the_slowest_path_through_it(tools: Tools) -> None:
+    net = loaded(3)
+    times = graph(net, tools)
+    slack = dict(zip(times.named(np.arange(len(times.pin_net))), times.pin_slack(2.0).tolist(), strict=True))
+    place = {cell.name: number for number, cell in enumerate(net.cells)}
+    left = 2.0 - delay(net, tools)
+    assert slack[place["gate_2"], "A"] == pytest.approx(left)
+    assert slack[place["last"], "D"] == pytest.approx(left)
+    assert left < slack[place["early_0"], "D"] < 2.0
+    assert slack[place["early_0"], "C"] == np.inf
+    assert slack[place["load_3_0"], "A"] == np.inf, "nothing reads it"
