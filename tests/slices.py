@@ -192,7 +192,8 @@ def run(
     with tempfile.TemporaryDirectory() as folder:
         durations = Path(folder) / "durations.json"
         durations.write_text(json.dumps(times))
-        split = ("--splits", str(slices), "--group", str(number), "--durations-path", str(durations))
+        # In one word: pytest takes a path that stands alone for tests, and looks there for its settings.
+        split = ("--splits", str(slices), "--group", str(number), f"--durations-path={durations}")
         return runner([*options(report, seed, limit), *split])
 
 

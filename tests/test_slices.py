@@ -110,6 +110,11 @@ def test_durations_are_means_of_what_ran_last(tmp_path: Path) -> None:
     }
 
 
+def _value(arguments: Sequence[str], option: str) -> str:
+    """The value of an option that is given as `option=value`."""
+    return next(each.split("=", 1)[1] for each in arguments if each.startswith(f"{option}="))
+
+
 class _Pytest:
     """A stand-in for pytest that writes `text` as the report of each slice it is asked for."""
 
@@ -120,13 +125,11 @@ class _Pytest:
 
     def __call__(self, arguments: Sequence[str]) -> int:
         number = int(arguments[arguments.index("--group") + 1])
-        durations = json.loads(Path(arguments[arguments.index("--durations-path") + 1]).read_text())
-        assert list(durations) == TESTS
+        assert list(json.loads(Path(_value(arguments, "--durations-path")).read_text())) == TESTS
         if number == self.stop_at:
             return 2
         self.ran.append(number)
-        report = next(each.split("=", 1)[1] for each in arguments if each.startswith("--junitxml="))
-        Path(report).write_text(self.text)
+        Path(_value(arguments, "--junitxml")).write_text(self.text)
         return int("failure" in self.text)
 
 
@@ -186,3 +189,16 @@ def test_a_slice_is_told_when_to_stop(tmp_path: Path) -> None:
     assert slices.run(1, TESTS, tmp_path / "x.xml", 1, runner) == 0
     assert "--stop-after=90" in asked[0]
     assert not any(each.startswith("--stop-after") for each in asked[1])
+
+
+def test_a_slice_runs_with_the_settings_of_the_project(tmp_path: Path) -> None:
+    said = []
+
+    def runner(arguments: Sequence[str]) -> int:
+        command = [sys.executable, "-m", "pytest", *arguments, "-n", "0", "--markers"]
+        done = subprocess.run(command, cwd=slices.ROOT, text=True, capture_output=True, check=False)
+        said.append(done.stdout)
+        return done.returncode
+
+    assert slices.run(1, TESTS, tmp_path / "x.xml", 1, runner) == 0
+    assert "@pytest.mark.long: " in said[0]
