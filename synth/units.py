@@ -143,7 +143,7 @@ _INSIDE = (
         Places,
         lambda config, *_: Places(config.sub_core.cache.registers, config.sub_core.transfers),
     ),
-    Unit("engine", Engine, lambda config, *_: Engine(config)),
+    Unit("engine", Engine, lambda config, *_: Engine(config, 0, 0)),
     Unit("renaming_table", RenamingTable, lambda config, *_: RenamingTable(config, EXECUTION_UNITS)),
     Unit("renaming_table_1k", RenamingTable, lambda config, *_: RenamingTable(config, EXECUTION_UNITS, 16)),
     Unit("availability", Availability, lambda config, *_: _availability(config)),

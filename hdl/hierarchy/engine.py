@@ -149,7 +149,7 @@ class Engine(wiring.Component):
     #: The units; tests put others here.
     link_class, port_class = Link, Port
 
-    def __init__(self, config: SmConfig, delay: int = 0, noted: int = 0) -> None:
+    def __init__(self, config: SmConfig, delay: int, noted: int) -> None:
         self._config = config
         core = config.sub_core
         self.links = [self.link_class(config, delay, noted) for _ in range(core.banks)]
