@@ -37,6 +37,12 @@ def test_equals_golden(machine: str, seed: int, unit: Any) -> None:
     lockstep(machine, seed, unit)
 
 
+@pytest.mark.parametrize("machine", ["single", "staged_short", "short"])
+def test_the_first_cycles_equal_golden(machine: str) -> None:
+    """A short run, which most wrong changes of a collector do not outlive."""
+    Bench(machine, 3, Boc, hints=True).run(60)
+
+
 @pytest.mark.long
 def test_what_matters_happens() -> None:
     """The stimulus reaches every corner: a comparison of units at rest would show nothing."""
