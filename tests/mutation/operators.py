@@ -2,7 +2,8 @@
 
 In hdl an expression may be Amaranth's: comparisons, `&`, `|`, `~` and the arms of `m.If` are changed there as
 in plain Python. Docstrings, annotations, imports, decorators, messages of errors and assertions are left
-alone: they change no behaviour that a test should pin.
+alone, `strict=True` among them, which asserts that lists are as long as each other: they change no behaviour
+that a test should pin.
 """
 
 from __future__ import annotations
@@ -243,8 +244,13 @@ class _Finder(ast.NodeVisitor):
         for argument in node.args:
             self.visit(argument)
         for keyword in node.keywords:
-            if keyword.arg not in _NAMES:
+            if keyword.arg not in _NAMES and not _asserts(keyword):
                 self.visit(keyword.value)
+
+
+def _asserts(keyword: ast.keyword) -> bool:
+    """Whether an argument only asserts: `strict=True`, that lists are as long as each other."""
+    return keyword.arg == "strict" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
 
 
 def _is_domain(node: ast.expr) -> bool:

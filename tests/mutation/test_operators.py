@@ -42,6 +42,7 @@ LEFT_ALONE = [
     'x = f"{a + 1}"',
     "x: Annotated[int, 3]",
     "x = Signal(a, reset_less=True)",
+    "x = zip(a, b, strict=True)",
     "@f(1)\nclass A(b[1]): ...",
     "if TYPE_CHECKING:\n    x = 1",
 ]
