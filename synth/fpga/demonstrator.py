@@ -14,7 +14,7 @@ from amaranth.lib.wiring import Out
 
 from warpbank.arch.parameters import bits
 from warpbank.arch.schemes import Scheme
-from warpbank.arch.uop import MAX_SOURCES, MOVE, Unit
+from warpbank.arch.uop import MAX_DESTINATIONS, MAX_SOURCES, MOVE, Unit
 from warpbank.hdl.async_memory import read_at, write_at
 from warpbank.hdl.layouts import uop_layout
 from warpbank.hdl.sm import Sm
@@ -189,7 +189,12 @@ class Demonstrator(wiring.Component):
             else:
                 m.d.comb += self._computed[unit].leave.eq(leaves)
                 head = self._computed[unit].head
-            word = core.results.result[unit].payload.register - done.payload.destination
+            # The result that is written next is the oldest uop's first, until others of it have been.
+            word = Signal(range(MAX_DESTINATIONS), name=f"word_{unit.name.lower()}")
+            with m.If(leaves):
+                m.d.sync += word.eq(0)
+            with m.Elif(core.pipelines.step[unit]):
+                m.d.sync += word.eq(word + 1)
             words = Array(head.word_select(place, width) for place in range(len(head) // width))
             heads[unit] = Signal(width, name=f"result_{unit.name.lower()}")
             m.d.comb += heads[unit].eq(words[word[: bits(len(words))]])

@@ -42,7 +42,7 @@ def cycles_of_golden(kernel: str, scheme: str) -> int:
     return golden(alone, config, chosen).cycles
 
 
-@pytest.mark.quick("bfs-gscalar")
+@pytest.mark.quick("bfs-gscalar", "pathfinder-baseline")
 @pytest.mark.parametrize(
     ("kernel", "scheme"),
     [
