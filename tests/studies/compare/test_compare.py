@@ -398,4 +398,4 @@ def test_verilator_gives_what_golden_gives(schemes: list[str], here: None) -> No
     for key in ("schemes", "kernels", "mean_kernels", "measures", "energy_structures", "stalls"):
         assert golden[key] == verilator[key]
     for left, right in zip(golden["runs"], verilator["runs"], strict=True):
-        assert left | {"engine": ""} == right | {"engine": ""}
+        assert left | {"engine": "", "model": ""} == right | {"engine": "", "model": ""}
