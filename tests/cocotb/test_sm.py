@@ -34,12 +34,7 @@ def test_a_kernel(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_mutant_is_caught(tmp_path: Path) -> None:
     """The bank arbiter does not hear of writes."""
-    difference = bench(
-        "vectoradd",
-        400,
-        tmp_path,
-        replaced(r"(assign able = .*) & \(~ written\);", r"\1;"),
-    )
+    difference = bench("vectoradd", 400, tmp_path, replaced(r"(assign able = .*) & \(~ written\);", r"\1;"))
     assert "AssertionError" in difference
 
 
