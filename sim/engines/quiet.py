@@ -1,9 +1,11 @@
 """Netlist of a model: whether a clock edge would change it.
 
-It reads the RTLIL of one flat module. A register or memory changes at an edge only if its enable is active,
-or, without an enable, if it is given another value than it holds. All of these conditions together are two
-outputs: `busy`, those that depend on registers alone, and `stirred`, those that an input of the cycle can
-change. Where both are 0 the edge can be left out: this follows from the netlist, whatever the scheme.
+It reads the RTLIL of one flat module. A register, or a memory that can be read within the cycle, changes at
+an edge only if its enable is active and it is given another value than it holds; another memory, if its
+enable is active. An enable alone would say too much: queues write what they are offered into a free row,
+cycle by cycle, before it is known whether it enters. All of these conditions together are two outputs:
+`busy`, those that depend on registers alone, and `stirred`, those that an input of the cycle can change.
+Where both are 0 the edge can be left out: this follows from the netlist, whatever the scheme.
 """
 
 from __future__ import annotations
@@ -92,8 +94,13 @@ def with_activity(source: str) -> str:
     widths = {name: int(width or 1) for width, name in _WIDTH.findall(source)}
     conditions: dict[str, list[str]] = {"busy": [], "stirred": []}
     added: list[str] = []
-    for number, cell in enumerate(cell for cell in cells(source) if cell.clocked):
-        ports, active = _changes(cell, f"changes${number}", added)
+    found = cells(source)
+    reads = {
+        cell.parameters["MEMID"]: cell for cell in found if cell.kind == "$memrd_v2" and not cell.clocked
+    }
+    for number, cell in enumerate(cell for cell in found if cell.clocked):
+        read = reads.get(cell.parameters.get("MEMID", "")) if cell.kind == "$memwr_v2" else None
+        ports, active = _changes(cell, f"changes${number}", added, read)
         stirred = any(name in cone for port in ports for name in _NAME.findall(cell.ports[port]))
         conditions["stirred" if stirred else "busy"] += active
     for place, (name, active) in enumerate(conditions.items()):
@@ -109,23 +116,51 @@ def with_activity(source: str) -> str:
     return source[:end] + "".join(added) + source[end:]
 
 
-def _changes(cell: Cell, name: str, added: list[str]) -> tuple[list[str], list[str]]:
+def _changes(
+    cell: Cell, name: str, added: list[str], read: Cell | None = None
+) -> tuple[list[str], list[str]]:
     """The ports that decide whether a cell may change, and bits of which one is 1 then; cells that make these
-    go to `added`."""
+    go to `added`. `read` is a port that reads the memory which the cell writes."""
+    if read is not None:
+        return _stored(cell, name, added, read)
     resets = [cell.ports[port] for port in ("SRST", "ARST") if port in cell.ports]
-    if cell.kind in ("$dffe", "$memwr_v2", "$memrd_v2") and all(reset == "1'0" for reset in resets):
-        if cell.parameters.get("EN_POLARITY", "1'1").endswith("0"):
-            added.append(f"  wire \\{name}\n")
-            added += _cell("$logic_not", f"${name}", {"A": cell.ports["EN"], "Y": f"\\{name}"}, {})
-            return ["EN"], [f"\\{name}"]
-        return ["EN"], [part for part in _PART.findall(cell.ports["EN"]) if not _ZERO.fullmatch(part)]
-    if cell.kind != "$dff":
+    enabled = cell.kind in ("$dffe", "$memwr_v2", "$memrd_v2") and all(reset == "1'0" for reset in resets)
+    if not enabled and cell.kind != "$dff":
         raise EngineError(f"the netlist has a cell {cell.kind}, whose changes cannot be told")
-    width = int(cell.parameters["WIDTH"])
-    added.append(f"  wire \\{name}\n")
-    ports = {"A": cell.ports["D"], "B": cell.ports["Q"], "Y": f"\\{name}"}
-    added += _cell("$ne", f"${name}", ports, {cell.ports["D"]: width, cell.ports["Q"]: width})
-    return ["D"], [f"\\{name}"]
+    other = f"\\{name}"
+    if cell.kind in ("$dff", "$dffe"):
+        width = int(cell.parameters["WIDTH"])
+        added.append(f"  wire {other}\n")
+        ports = {"A": cell.ports["D"], "B": cell.ports["Q"], "Y": other}
+        added += _cell("$ne", f"${name}", ports, {cell.ports["D"]: width, cell.ports["Q"]: width})
+        if cell.kind == "$dff":
+            return ["D"], [other]
+    may = _PART.findall(cell.ports["EN"])
+    if cell.parameters.get("EN_POLARITY", "1'1").endswith("0"):
+        added.append(f"  wire {other}$may\n")
+        added += _cell("$logic_not", f"${name}$may", {"A": cell.ports["EN"], "Y": f"{other}$may"}, {})
+        may = [f"{other}$may"]
+    if cell.kind != "$dffe":
+        return ["EN"], [part for part in may if not _ZERO.fullmatch(part)]
+    added.append(f"  wire {other}$is\n")
+    added += _cell("$logic_and", f"${name}$is", {"A": may[0], "B": other, "Y": f"{other}$is"}, {})
+    return ["D", "EN"], [f"{other}$is"]
+
+
+def _stored(cell: Cell, name: str, added: list[str], read: Cell) -> tuple[list[str], list[str]]:
+    """`_changes` of a write into a memory that can be read within the cycle: where it stores another word."""
+    width = read.parameters["WIDTH"]
+    held, other, may, changes = (f"\\{name}${wire}" for wire in ("held", "other", "may", "is"))
+    added += [f"  wire width {width} {held}\n", *(f"  wire {wire}\n" for wire in (other, may, changes))]
+    ports = read.ports | {"ADDR": cell.ports["ADDR"], "DATA": held}
+    added.append(f"  cell $memrd_v2 ${name}$held\n")
+    added += [f"    parameter \\{each} {value}\n" for each, value in read.parameters.items()]
+    added += [*(f"    connect \\{each} {value}\n" for each, value in ports.items()), "  end\n"]
+    widths = dict.fromkeys((held, cell.ports["DATA"], cell.ports["EN"]), int(width))
+    added += _cell("$ne", f"${name}$other", {"A": held, "B": cell.ports["DATA"], "Y": other}, widths)
+    added += _cell("$reduce_or", f"${name}$may", {"A": cell.ports["EN"], "Y": may}, widths)
+    added += _cell("$logic_and", f"${name}$is", {"A": may, "B": other, "Y": changes}, widths)
+    return ["ADDR", "DATA", "EN"], [changes]
 
 
 def _cell(kind: str, name: str, ports: dict[str, str], widths: dict[str, int]) -> list[str]:

@@ -65,6 +65,8 @@ def flat() -> str:
 
 
 IDLE = {"set": 0, "value": 5, "follow": 0, "write": 0, "held": 0, "left": 0, "followed": 0, "inner": 0}
+#: What the memory holds.
+WORDS = (3, 7, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -73,12 +75,15 @@ IDLE = {"set": 0, "value": 5, "follow": 0, "write": 0, "held": 0, "left": 0, "fo
         ({}, 0, 0),
         ({"value": 9}, 0, 0),
         ({"set": 1}, 0, 1),
+        ({"set": 1, "held": 5}, 0, 0),
         ({"left": 3}, 1, 0),
         ({"follow": 2}, 0, 1),
         ({"follow": 2, "inner": 2, "followed": 2}, 0, 0),
         ({"follow": 2, "inner": 2, "followed": 1}, 1, 0),
         ({"write": 1}, 0, 0),
         ({"write": 1, "held": 1}, 0, 1),
+        ({"write": 1, "held": 1, "value": 3}, 0, 0),
+        ({"write": 1, "held": 1, "value": 3, "inner": 1, "followed": 1, "follow": 1}, 0, 1),
     ],
 )
 def test_what_would_change(state: dict[str, int], busy: int, stirred: int, tmp_path: Path) -> None:
@@ -87,7 +92,9 @@ def test_what_would_change(state: dict[str, int], busy: int, stirred: int, tmp_p
     sets = " ".join(
         f"-set {name} {widths[name]}'b{value:0{widths[name]}b}" for name, value in (IDLE | state).items()
     )
-    said = yosys.run(["read_rtlil unit.il", f"eval {sets} -show busy -show stirred"], tmp_path)
+    words = " ".join(f"-set words[{row}] 8'd{word}" for row, word in enumerate(WORDS))
+    evaluate = f"eval {sets} {words} -show busy -show stirred"
+    said = yosys.run(["read_rtlil unit.il", "memory_map", evaluate], tmp_path)
     found = dict(re.findall(r"Eval result: \\(busy|stirred) = 1'([01])", said))
     assert found == {"busy": str(busy), "stirred": str(stirred)}
 
@@ -109,16 +116,16 @@ def _without(kind: str) -> Any:
     """`_changes` that forgets the cells of a kind."""
     sound = quiet._changes
 
-    def lies(cell: quiet.Cell, name: str, added: list[str]) -> tuple[list[str], list[str]]:
-        return ([], []) if cell.kind == kind else sound(cell, name, added)
+    def lies(cell: quiet.Cell, *others: Any) -> tuple[list[str], list[str]]:
+        return ([], []) if cell.kind == kind else sound(cell, *others)
 
     return lies
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["$dff", pytest.param("$dffe", marks=pytest.mark.long)])
-def test_a_netlist_that_lies_is_caught(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sub-core that is not evaluated though it would change comes behind golden."""
-    monkeypatch.setattr(quiet, "_changes", _without(kind))
-    engine = VerilatorEngine(Build(variant=f"forgets {kind}"))
+def test_a_netlist_that_lies_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sub-core that is not evaluated though it would change comes behind golden. Registers without enable
+    are forgotten: on this machine a cell of another kind changes only where one of them does, too."""
+    monkeypatch.setattr(quiet, "_changes", _without("$dff"))
+    engine = VerilatorEngine(Build(variant="forgets $dff"))
     assert lockstep(small_trace(), MACHINE, BASELINE, engine).divergence is not None
