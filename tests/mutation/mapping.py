@@ -10,6 +10,12 @@ ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 #: Tests of all units of a folder, which import none of them by name.
 _OF_ALL = {"hdl": TESTS / "hdl" / "test_interfaces.py"}
+#: Tests of what a folder's sources do for a kernel, which import none of them by name: instructions with all
+#: operands, spilled and not, and what the allocator finds.
+_OF_RESULTS = {
+    "program/lowering": ("program/semantics",),
+    "program/allocation": ("program/semantics", "program/test_allocation.py"),
+}
 #: Rooms that stand in the package's own folder.
 _IN_PACKAGE = ("studies", "cli", "native")
 
@@ -43,10 +49,17 @@ def _helpers() -> dict[str, Path]:
     }
 
 
+def _of_results(relative: Path) -> Iterator[Path]:
+    """Tests of what the folder of a source does."""
+    for name in _OF_RESULTS.get(relative.parent.as_posix(), ()):
+        found = TESTS / name
+        yield from [found] if found.is_file() else sorted(found.glob("test_*.py"))
+
+
 def mapped_tests(path: Path) -> list[str]:
     """Test files that map to a source, from the root: first those that mirror it, then those that import it,
-    directly or through a helper of the tests, and those of all units. A source that no test names has those
-    of its package."""
+    directly or through a helper of the tests, and those of all units or of what its folder does. A source
+    that no test names has those of its package."""
     module = module_of(path)
     relative = Path(*module.split(".")[1:])
     stem, folder = relative.name, TESTS / relative.parent
@@ -60,7 +73,7 @@ def mapped_tests(path: Path) -> list[str]:
         using |= more
         grown = bool(more)
     importing = [each for each in sorted(TESTS.rglob("test_*.py")) if set(_imported(each)) & using]
-    ordered = dict.fromkeys([*sorted(mirrored), *importing])
+    ordered = dict.fromkeys([*sorted(mirrored), *importing, *_of_results(relative)])
     if not ordered and "." in module.removeprefix("warpbank."):
         package = ROOT.joinpath(*module.split(".")[1:-1], "__init__.py")
         beside = (TESTS / relative.parent).glob("test_*.py") if len(relative.parts) > 2 else ()

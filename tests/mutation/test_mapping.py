@@ -42,3 +42,11 @@ def test_a_helper_of_the_tests_counts() -> None:
 def test_tests_of_all_units_are_those_of_each() -> None:
     assert "tests/hdl/test_interfaces.py" in mapped_tests(ROOT / "hdl" / "round_robin.py")
     assert "tests/hdl/test_interfaces.py" not in mapped_tests(ROOT / "golden" / "main" / "arbiter.py")
+
+
+def test_what_a_lowered_instruction_does_tests_its_lowering() -> None:
+    found = mapped_tests(ROOT / "program" / "lowering" / "bits.py")
+    assert found[0] == "tests/program/lowering/test_bits.py"
+    assert "tests/program/semantics/test_integer.py" in found
+    assert "tests/program/test_allocation.py" in mapped_tests(ROOT / "program" / "allocation" / "work.py")
+    assert "tests/program/semantics/test_integer.py" not in mapped_tests(ROOT / "program" / "liveness.py")
