@@ -138,6 +138,7 @@ def main(
     scheme: str = "baseline",
     rounds: Annotated[int, typer.Option(min=1, help="Rounds over kernels and ways.")] = 3,
     quick_build: Annotated[bool, typer.Option("--quick-build", help="Build for tests.")] = False,
+    way: Annotated[list[str] | None, typer.Option(help="Only this way; may be repeated.")] = None,
     library: Annotated[Path | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Print the CPU-seconds of each way's build, and its cycles a second of CPU and of wall time, the best of
@@ -147,11 +148,16 @@ def main(
         print(json.dumps(run(library, chosen[0], size, preset, scheme)))
         return
     build = Build(fast=not quick_build)
+    unknown = sorted({*(way or [])} - {each.name for each in WAYS})
+    if unknown:
+        known = ", ".join(each.name for each in WAYS)
+        raise typer.BadParameter(f"there is no way {unknown[0]!r}; known: {known}", param_hint="--way")
+    ways = [each for each in WAYS if way is None or each.name in way]
     rates: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as place:
         made = {
-            way.name: built(way, build, preset, scheme, chosen, size, Path(place) / str(number))
-            for number, way in enumerate(WAYS)
+            each.name: built(each, build, preset, scheme, chosen, size, Path(place) / str(number))
+            for number, each in enumerate(ways)
         }
         for kernel in chosen:
             times: dict[str, list[dict[str, float]]] = {name: [] for name in made}
@@ -169,7 +175,7 @@ def main(
         + " | CPU over the first |"
     )
     print("|---|" + "---:|" * (2 * len(chosen) + 2))
-    first = rates[WAYS[0].name]
+    first = rates[ways[0].name]
     for name, found in rates.items():
         ratio = math.exp(
             sum(math.log(one["cpu"] / other["cpu"]) for one, other in zip(found, first, strict=True))

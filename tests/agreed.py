@@ -50,12 +50,7 @@ MACHINE = "tiny"
 
 @dataclass(frozen=True)
 class _Unoptimized(Build):
-    """Build of a model that is run for some thousand cycles.
-
-    The wheel's compiler, which comes first for `fast` builds, takes two fifths of the time that g++ does.
-    """
-
-    fast: bool = True
+    """Build of a model that is run for some thousand cycles."""
 
     @property
     def flags(self) -> list[str]:

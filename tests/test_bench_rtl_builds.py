@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import typer
 
 from bench import rtl_builds
 from warpbank.arch.parameters import SmConfig
@@ -43,6 +44,12 @@ def test_ratios_are_of_the_best_rounds(
         ["33", "10", "8", "0.25 |"],
         ["34", "40", "8", "1.00 |"],
     ]
+    left |= {"0": [1.0], "1": [2.0]}
+    rtl_builds.main(["bfs"], rounds=1, quick_build=True, way=["g++", "as the engine does"])
+    rows = capsys.readouterr().out.splitlines()[2:]
+    assert [row.split(" | ")[0] for row in rows] == ["| as the engine does", "| g++"]
+    with pytest.raises(typer.BadParameter, match=r"no way 'gcc'; known: as the engine does, g\+\+"):
+        rtl_builds.main(["bfs"], way=["gcc"])
 
 
 def test_a_library_is_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

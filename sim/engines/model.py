@@ -130,7 +130,7 @@ def _machine(config: SmConfig, scheme: Scheme) -> dict[str, object]:
 
 
 def _tools(build: Build) -> dict[str, object]:
-    compiler = toolchain.compiler(fast=build.fast)
+    compiler = toolchain.compiler()
     return {
         "flags": build.flags,
         "processor": _processor() if build.fast else platform.machine(),
@@ -212,7 +212,7 @@ def _translate(top: str, source: str, build: Build, work: Path) -> dict[str, lis
 def _compile(
     files: dict[str, dict[str, list[str]]], build: Build, work: Path, on_build: OnBuild | None
 ) -> None:
-    compiler = toolchain.compiler(fast=build.fast)
+    compiler = toolchain.compiler()
     sources = {_HARNESS / "harness.cpp": build.flags}
     for top, kinds in files.items():
         slow = [path for kind, found in kinds.items() if kind in _SLOW for path in found]
@@ -260,7 +260,7 @@ def _runtime(build: Build, sources: list[Path]) -> list[Path]:
     depends = {"runtime": [path.name for path in sources], "waves": build.waves, **_tools(build)}
 
     def make(folder: Path) -> None:
-        compiler = toolchain.compiler(fast=build.fast)
+        compiler = toolchain.compiler()
         toolchain.compile_objects(
             compiler, dict.fromkeys(sources, build.flags), folder, _common_flags(build), jobs()
         )

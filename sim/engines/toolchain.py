@@ -82,20 +82,20 @@ def verilator() -> Verilator:
     return Verilator(binary, root, version)
 
 
-def compiler(*, fast: bool = False) -> Compiler:
-    """C++ compiler to use: $WARPBANK_CXX (a command, or `zig`), else g++ or clang++ of the system, else that
-    of the ziglang wheel.
+def compiler() -> Compiler:
+    """C++ compiler to use: $WARPBANK_CXX (a command, or `zig`), else that of the ziglang wheel, else g++ or
+    clang++ of the system.
 
-    For `fast` code the wheel's clang comes first: the model runs a fifth faster than through g++ 12
-    (measured).
+    The wheel's clang comes first: it builds a model in less time than g++ 12, and the model runs faster
+    (`python -m bench.rtl_builds`).
 
     Raises ToolError if there is none, or if the one asked for does not work.
     """
-    return _compiler(os.environ.get("WARPBANK_CXX", ""), os.environ.get("PATH", ""), fast)
+    return _compiler(os.environ.get("WARPBANK_CXX", ""), os.environ.get("PATH", ""))
 
 
 @lru_cache(maxsize=8)
-def _compiler(wish: str, path: str, fast: bool) -> Compiler:
+def _compiler(wish: str, path: str) -> Compiler:
     if wish and wish != "zig":
         found = _try_compiler(wish, tuple(wish.split()))
         if found is None:
@@ -104,8 +104,7 @@ def _compiler(wish: str, path: str, fast: bool) -> Compiler:
                 "variable"
             )
         return found
-    names = ("zig",) if wish else ("zig", "g++", "clang++") if fast else ("g++", "clang++", "zig")
-    for name in names:
+    for name in ("zig",) if wish else ("zig", "g++", "clang++"):
         if name == "zig":
             there = importlib.util.find_spec("ziglang") is not None
         else:
