@@ -13,8 +13,12 @@ _OF_ALL = {"hdl": TESTS / "hdl" / "test_interfaces.py"}
 #: Tests of what a folder's sources do for a kernel, which import none of them by name: instructions with all
 #: operands, spilled and not, and what the allocator finds.
 _OF_RESULTS = {
-    "program/lowering": ("program/semantics",),
-    "program/allocation": ("program/semantics", "program/test_allocation.py"),
+    "program/lowering": ("program/semantics", "program/test_compiled_code.py"),
+    "program/allocation": (
+        "program/semantics",
+        "program/test_allocation.py",
+        "program/test_compiled_code.py",
+    ),
 }
 #: Rooms that stand in the package's own folder.
 _IN_PACKAGE = ("studies", "cli", "native")
