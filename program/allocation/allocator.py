@@ -59,16 +59,14 @@ def allocate_with_report(
 def _coalesce(work: Work, graph: Interference) -> None:
     words = graph.coalesce(work.max_registers)
     work.rename(words)
-    for base in sorted(work.kernel.groups):
-        if base in words:
-            del work.kernel.groups[base]
+    work.kernel.groups = {base: width for base, width in work.kernel.groups.items() if base not in words}
     _drop_moves(work)
 
 
 def _drop_moves(work: Work) -> None:
     """Remove copies of a register to itself."""
     for b, block in enumerate(work.kernel.blocks):
-        kept = [not (i.srcs and is_move(i) and i.srcs[0] == i.dst) for i in block.instrs]
+        kept = [not (is_move(i) and i.srcs[0] == i.dst) for i in block.instrs]
         if not all(kept):
             work.report.moves_coalesced += kept.count(False)
             block.instrs = [i for i, keep in zip(block.instrs, kept, strict=True) if keep]
