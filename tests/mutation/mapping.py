@@ -77,13 +77,12 @@ def mapped_tests(path: Path) -> list[str]:
         using |= more
         grown = bool(more)
     importing = [each for each in sorted(TESTS.rglob("test_*.py")) if set(_imported(each)) & using]
-    ordered = dict.fromkeys([*sorted(mirrored), *importing, *_of_results(relative)])
+    ordered = dict.fromkeys([*sorted(mirrored), *importing])
     if not ordered and "." in module.removeprefix("warpbank."):
         package = ROOT.joinpath(*module.split(".")[1:-1], "__init__.py")
         beside = (TESTS / relative.parent).glob("test_*.py") if len(relative.parts) > 2 else ()
-        return list(
-            dict.fromkeys([*(str(each.relative_to(ROOT)) for each in sorted(beside)), *mapped_tests(package)])
-        )
+        ordered.update(dict.fromkeys([*sorted(beside), *(ROOT / each for each in mapped_tests(package))]))
+    ordered.update(dict.fromkeys(_of_results(relative)))
     if relative.parts[0] in _OF_ALL:
         ordered[_OF_ALL[relative.parts[0]]] = None
     return [str(each.relative_to(ROOT)) for each in ordered]

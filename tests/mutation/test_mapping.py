@@ -48,5 +48,8 @@ def test_what_a_lowered_instruction_does_tests_its_lowering() -> None:
     found = mapped_tests(ROOT / "program" / "lowering" / "bits.py")
     assert found[0] == "tests/program/lowering/test_bits.py"
     assert "tests/program/semantics/test_integer.py" in found
+    assert "tests/program/lowering/test_old_files.py" in mapped_tests(
+        ROOT / "program" / "lowering" / "addresses.py"
+    )
     assert "tests/program/test_allocation.py" in mapped_tests(ROOT / "program" / "allocation" / "work.py")
     assert "tests/program/semantics/test_integer.py" not in mapped_tests(ROOT / "program" / "liveness.py")
