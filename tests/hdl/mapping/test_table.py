@@ -98,7 +98,16 @@ def test_equals_golden(machine: str, seed: int, unit: Any, late: bool) -> None:
     lockstep(machine, seed, unit, late=late)
 
 
-@pytest.mark.parametrize(("unit", "memories"), [(RenamingTable, 0), (Few, TABLE_BANKS)])
+#: A table of as many names as there are physical registers.
+Level = partial(
+    RenamingTable,
+    registers=MACHINES["tiny"].sub_core.warp_registers // MACHINES["tiny"].sub_core.warps,
+)
+
+
+@pytest.mark.parametrize(
+    ("unit", "memories"), [(RenamingTable, 0), (Few, TABLE_BANKS), (Level, TABLE_BANKS)]
+)
 def test_a_table_of_few_names_has_a_row_for_each(unit: Any, memories: int) -> None:
     fragment = Fragment.get(unit(MACHINES["tiny"], 1), None)
     assert len(fragment.subfragments) == memories
@@ -168,6 +177,12 @@ class Forwarded(RenamingTable):
 @pytest.mark.parametrize("unit", [Undropped, Unlaunched, Mixed, Alone, AnyWarp, Forwarded])
 def test_mutants_are_caught(unit: Any) -> None:
     assert fails(lambda seed: lockstep("tiny", seed, unit))
+
+
+@pytest.mark.parametrize("unit", [RenamingTable, Few])
+def test_the_first_physical_register_is_kept_while_nothing_is_dropped(unit: Any) -> None:
+    table = unit(MACHINES["tiny"], 1)
+    assert steps(table, [{"enter": 1, "physical": 0}, *[{}] * 4]) == [None, 0, 0, 0, 0]
 
 
 def test_a_table_that_is_late_answers_a_cycle_later() -> None:
