@@ -73,7 +73,7 @@ def atomic(ctx: Context, form: Form) -> None:
         aux=int(operation),
         space=where.space,
         offset=where.offset,
-        size=max(1, ptx.bits // 8),
+        size=ptx.bits // 8,
         volatile=True,
     )
     if acquire:

@@ -208,6 +208,11 @@ def _bind_return(
         target = caller.register(given)
         if formal.space == "reg":
             return target, callee.register(formal.name)
+        if formal.name in callee.addressed:
+            ctx.form.refuse(
+                f"{callee.function.name!r} takes the address of its result {formal.name!r}, which has none: "
+                "write it with st.param"
+            )
         buffer = callee.make_buffer(formal)
         callee.buffers[formal.name] = buffer
         whole = buffer.words[0] if target.width == 1 else Reg(buffer.words[0].index, 2)

@@ -100,14 +100,11 @@ def test_equals_golden(machine: str, seed: int, unit: Any, late: bool) -> None:
 
 #: A table of as many names as there are physical registers.
 Level = partial(
-    RenamingTable,
-    registers=MACHINES["tiny"].sub_core.warp_registers // MACHINES["tiny"].sub_core.warps,
+    RenamingTable, registers=MACHINES["tiny"].sub_core.warp_registers // MACHINES["tiny"].sub_core.warps
 )
 
 
-@pytest.mark.parametrize(
-    ("unit", "memories"), [(RenamingTable, 0), (Few, TABLE_BANKS), (Level, TABLE_BANKS)]
-)
+@pytest.mark.parametrize(("unit", "memories"), [(RenamingTable, 0), (Few, TABLE_BANKS), (Level, TABLE_BANKS)])
 def test_a_table_of_few_names_has_a_row_for_each(unit: Any, memories: int) -> None:
     fragment = Fragment.get(unit(MACHINES["tiny"], 1), None)
     assert len(fragment.subfragments) == memories

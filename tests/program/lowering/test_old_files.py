@@ -35,6 +35,13 @@ OLD = """.version 1.4
     }}
     add.u32 %r2, %r2, %r3;
     add.u32 %r2, %r2, %r4;
+    .shared .u32 room[4];
+    mov.u32 %r5, room;
+    mul.lo.u32 %r6, %r1, 4;
+    add.u32 %r5, %r5, %r6;
+    st.shared.u32 [%r5], %r2;
+near:
+    ld.shared.u32 %r2, [%r5];
     call (%r2), twice, (%r2);
     st.global.u32 [{base}], %r2;
     exit;
@@ -59,7 +66,7 @@ def test_runs() -> None:
 
 
 def test_addresses_of_32_bits_are_refused_where_they_stand() -> None:
-    with pytest.raises(PtxError, match=r"old.ptx:26: .*32-bit address.*-m64"):
+    with pytest.raises(PtxError, match=r"old.ptx:33: .*32-bit address.*-m64"):
         lower(parse(OLD.format(base="%r1"), "old.ptx"), "k")
 
 

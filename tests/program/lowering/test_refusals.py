@@ -128,6 +128,14 @@ def test_every_needed_opcode_has_a_rule() -> None:
         ("add.cc.f32 %f1, %f2, %f3;", "not of floats"),
         ("cvt.f32.f16x2 %f1, %r1;", "a pair of floats is no source"),
         ("atom.global.add.f16 %h1, [%rd1], %h2;", "an atomic of .f16 needs .noftz"),
+        ("red.async.relaxed.cluster.global.add.u32 [%rd1], %r1;", "use red without .async"),
+        ("atom.global.add.u32 %r1, [%rd1];", "it takes 2 operands besides its result"),
+        ("atom.global.cas.b32 %r1, [%rd1], %r2;", "it takes 3 operands besides its result"),
+        ("red.global.add.u32 [%rd1], %r1, %r2, %r3;", "it takes 2 operands besides its result"),
+        ("atom.global.add.f32 {%f1, %f2}, [%rd1], {%f3, %f4};", "vector atomics are not supported"),
+        ("atom.add.u32 %r1, [bank], %r2;", "atomics work on global, shared and local memory"),
+        ("atom.add.u32 %r1, [p], %r2;", "atomics work on global, shared and local memory"),
+        ("call %r1;", "it can reach no function of this file that fits it"),
     ],
 )
 def test_refusals(line: str, message: str) -> None:
@@ -329,6 +337,28 @@ def test_misaligned_accesses_at_known_places(line: str, what: str) -> None:
 )
 def test_aligned_accesses_at_known_places(line: str) -> None:
     lowered(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "ops"),
+    [
+        ("atom.global.add.u32 %r1, [%rd1], 1;", [Op.ATOM]),
+        ("atom.global.add.u32 _, [%rd1], 1;", [Op.ATOM]),
+        ("atom.global.add.L2::cache_hint.u32 %r1, [%rd1], %r2, %rd2;", [Op.ATOM]),
+        ("atom.release.gpu.global.add.u32 %r1, [%rd1], 1;", [Op.MEMBAR, Op.ATOM]),
+        ("atom.acquire.gpu.global.add.u32 %r1, [%rd1], 1;", [Op.ATOM, Op.MEMBAR]),
+        ("atom.acq_rel.gpu.global.cas.b32 %r1, [%rd1], 1, 2;", [Op.MEMBAR, Op.ATOM, Op.MEMBAR]),
+        ("red.release.gpu.global.add.u32 [%rd1], 1;", [Op.MEMBAR, Op.ATOM]),
+    ],
+)
+def test_an_atomic_keeps_its_fences_though_nobody_reads_its_result(line: str, ops: list[Op]) -> None:
+    found = [
+        instr
+        for instr in lower(parse(body(line), "some.ptx"), "k").instructions()
+        if instr.op in (Op.ATOM, Op.MEMBAR)
+    ]
+    assert [instr.op for instr in found] == ops
+    assert all(instr.volatile for instr in found)
 
 
 def test_what_no_rule_refuses_has_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

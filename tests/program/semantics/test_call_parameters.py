@@ -1,0 +1,121 @@
+"""Parameters of calls: bytes of structures at every alignment, numbers in registers and as constants, and
+results."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.program.semantics.bench import run
+from warpbank.program.errors import PtxError
+
+#: PTX type and register prefix by width. A register of a byte has 16 bits.
+REGISTERS = {8: ("b16", "%h"), 16: ("b16", "%h"), 32: ("b32", "%r"), 64: ("b64", "%d")}
+
+
+def structure(align: int, size: int, *, addressed: bool) -> str:
+    """A call that passes `size` bytes, of which the callee gives one back: by its address, or by its name."""
+    writes = "".join(
+        f"add.u32 %r3, %r2, {3 * i + 1}; cvt.u16.u32 %h1, %r3; st.param.b8 [n+{i}], %h1;\n"
+        for i in range(size)
+    )
+    picks = "".join(
+        f"setp.eq.u32 %p, %r1, {i}; ld.param.u8 %h1, [a+{i}]; cvt.u32.u16 %r3, %h1; @%p mov.b32 %r2, %r3;\n"
+        for i in range(size)
+    )
+    by_address = "mov.b64 %d1, a; cvt.u64.u32 %d2, %r1; add.s64 %d1, %d1, %d2; ld.param.u8 %h1, [%d1];"
+    look = f"{by_address} cvt.u32.u16 %r2, %h1;" if addressed else f"mov.b32 %r2, 0;\n{picks}"
+    return f"""
+.func (.param .b32 r) byte(.param .align {align} .b8 a[{size}], .param .b32 at) {{
+    .reg .b32 %r<5>; .reg .b64 %d<5>; .reg .b16 %h<3>; .reg .pred %p;
+    ld.param.b32 %r1, [at];
+    {look}
+    st.param.b32 [r], %r2; ret; }}
+.visible .entry k(.param .u64 out) {{
+    .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .b16 %h<3>;
+    ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; mul.lo.u32 %r2, %r1, 29; rem.u32 %r4, %r1, {size};
+    {{ .param .align {align} .b8 n[{size}]; .param .b32 at; .param .b32 got;
+    {writes}
+    st.param.b32 [at], %r4; call (got), byte, (n, at); ld.param.b32 %r5, [got]; }}
+    mul.wide.u32 %d2, %r1, 4; add.s64 %d1, %d1, %d2; st.global.u32 [%d1], %r5; ret; }}
+"""
+
+
+@pytest.mark.parametrize("addressed", [False, True], ids=["named", "addressed"])
+@pytest.mark.parametrize("align", [1, 2, 4, 8])
+def test_bytes_of_a_structure(align: int, addressed: bool) -> None:
+    for size in range(1, 10):
+        expected = [(29 * t + 3 * (t % size) + 1) & 255 for t in range(32)]
+        for buffers in run(structure(align, size, addressed=addressed), {"out": np.zeros(32, np.uint32)}):
+            assert buffers["out"].tolist() == expected, size
+
+
+def number(bits: int, argument: str, formal: str, result: str) -> str:
+    """A call of x + 5. `argument` is an operand or `register`; `formal` and `result` are state spaces, or
+    `addressed`: a parameter whose address is taken."""
+    wide, r = REGISTERS[bits]
+    bare = f"b{bits}"
+    given = f"{r}2" if argument == "register" else argument
+    load = {
+        "param": f"ld.param.{bare} {r}1, [a];",
+        "addressed": f"mov.b64 %d3, a; ld.param.{bare} {r}1, [%d3];",
+        "reg": f"mov.{wide} {r}1, a;",
+    }[formal]
+    back = f"st.param.{bare} [r], {r}1;" if result == "param" else f"mov.{wide} r, {r}1;"
+    parameter = f".reg .{wide}" if formal == "reg" else f".param .{bare}"
+    returned = f".reg .{wide}" if result == "reg" else f".param .{bare}"
+    return f"""
+.func ({returned} r) f({parameter} a) {{
+    .reg .b32 %r<5>; .reg .b64 %d<5>; .reg .b16 %h<3>;
+    {load} add.u{max(16, bits)} {r}1, {r}1, 5; {back} ret; }}
+.visible .entry k(.param .u64 out) {{
+    .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .b16 %h<5>;
+    ld.param.u64 %d5, [out]; mov.u32 %r7, %tid.x; mul.wide.u32 %d6, %r7, 8; add.s64 %d5, %d5, %d6;
+    cvt.u64.u32 %d2, %r7; mul.lo.u64 %d2, %d2, 0x100000003; mul.lo.u32 %r2, %r7, 0x1000003;
+    mul.lo.u32 %r3, %r7, 3; cvt.u16.u32 %h2, %r3;
+    call ({r}4), f, ({given});
+    {f"cvt.u64.u{bits} %d4, {r}4;" if bits < 64 else ""}
+    st.global.u64 [%d5], %d4; ret; }}
+"""
+
+
+@pytest.mark.parametrize("result", ["param", "reg"])
+@pytest.mark.parametrize("formal", ["param", "addressed", "reg"])
+@pytest.mark.parametrize("argument", ["register", "37"])
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_numbers(bits: int, argument: str, formal: str, result: str) -> None:
+    if bits == 8 and (argument == "register" or "reg" in (formal, result)):
+        return  # no register has 8 bits
+    step = {8: 3, 16: 3, 32: 0x1000003, 64: 0x100000003}[bits]
+    expected = [
+        ((t * step if argument == "register" else int(argument)) + 5) & (1 << bits) - 1 for t in range(32)
+    ]
+    for buffers in run(number(bits, argument, formal, result), {"out": np.zeros(32, np.uint64)}):
+        assert buffers["out"].tolist() == expected
+
+
+def test_a_result_has_no_address() -> None:
+    text = number(32, "37", "param", "param").replace("st.param.b32 [r], %r1", "mov.b64 %d1, r")
+    with pytest.raises(PtxError, match="'f' takes the address of its result 'r', which has none: write it"):
+        run(text, {"out": np.zeros(32, np.uint64)})
+    by_name = text.replace("call (%r4)", "{ .param .b32 got; call (got)").replace(
+        "cvt.u64.u32 %d4, %r4;", "ld.param.b32 %r4, [got]; }"
+    )
+    with pytest.raises(PtxError, match="'r' has no address here"):
+        run(by_name, {"out": np.zeros(32, np.uint64)})
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("call (%r4), f, (%r2, %r2);", "'f' takes 1 arguments and gives 1 results"),
+        ("call f, (%r2);", "'f' takes 1 arguments and gives 1 results"),
+        ("{ .shared .b32 tile; call (%r4), f, (tile); }", "argument 'tile' does not fit parameter 'a'"),
+        ("{ .param .b16 n; call (%r4), f, (n); }", "argument 'n' does not fit parameter 'a'"),
+        ("{ .shared .b32 tile; call (tile), f, (%r2); }", "result 'tile' is not declared"),
+    ],
+)
+def test_calls_that_do_not_fit(call: str, message: str) -> None:
+    text = number(32, "register", "param", "param").replace("call (%r4), f, (%r2);", call)
+    with pytest.raises(PtxError, match=message):
+        run(text, {"out": np.zeros(32, np.uint64)})
