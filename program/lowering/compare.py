@@ -58,6 +58,8 @@ class _Comparison:
         boolop = self.boolop or BoolOp.AND
         if ptx.kind == "b" and self.cmp not in (Cmp.EQ, Cmp.NE):
             form.refuse(f"bits are compared with .eq and .ne alone: take .u{ptx.bits} or .s{ptx.bits}")
+        if self.unsigned and ptx.kind != "u":
+            form.refuse(f".lo .ls .hi .hs compare unsigned numbers, not .{ptx.name}: take .lt .le .gt .ge")
         if not ptx.is_float and self.cmp >= Cmp.EQU:
             form.refuse(f"this comparison is one of floats, not of .{ptx.name}")
         if ptx.is_float:
@@ -75,10 +77,10 @@ class _Comparison:
                 ftz=self.ftz,
             )
         elif ptx.bits == 64:
-            wide.compare(ctx, self.cmp, a, b, ptx.signed and not self.unsigned, pdst, q, boolop)
+            wide.compare(ctx, self.cmp, a, b, ptx.signed, pdst, q, boolop)
         else:
             psrc = () if q is None else (q,)
-            dtype = DType.S32 if ptx.signed and not self.unsigned else DType.U32
+            dtype = DType.S32 if ptx.signed else DType.U32
             ctx.emit(Op.ISETP, None, a, b, pdst=pdst, psrc=psrc, cmp=self.cmp, boolop=boolop, dtype=dtype)
 
 
@@ -133,6 +135,8 @@ def set_register(ctx: Context, form: Form) -> None:
     result, ptx = form.type(), form.type()
     form.arity(4 if comparison.boolop is not None else 3)
     form.done()
+    if result.bits == 64:
+        form.refuse("a 64-bit result is not supported: use setp and selp")
     combine = form.operands[3] if comparison.boolop is not None else None
     a, b = _operand(ctx, form.operands[1], ptx), _operand(ctx, form.operands[2], ptx)
     dst = ctx.dst(form.operands[0], 1)
@@ -142,8 +146,6 @@ def set_register(ctx: Context, form: Form) -> None:
     p = ctx.temp_predicate()
     comparison.emit(ctx, form, ptx, (p,), a, b, combine)
     one = {"f32": 0x3F800000, "f16": 0x3C00, "bf16": 0x3F80}.get(result.name, 0xFFFFFFFF)
-    if result.bits == 64:
-        form.refuse("a 64-bit result is not supported: use setp and selp")
     ctx.emit(Op.SEL, dst, Imm(one), Imm(0), psrc=(Pred(p),))
 
 

@@ -23,6 +23,11 @@ MODES = ("rn", "rz", "rm", "rp")
 #: Factors whose products are just below the smallest normal number of f32.
 BARELY = (0x3F7FFFFF, 0xBF7FFFFF, 0x00800000, 0x80800000, 0x20000001, 0xA0000001, 0x1FFFFFFE)
 
+#: Pairs of halves.
+PAIRS = tuple(
+    low | high << 16 for low, high in zip(edges(F16), (*edges(F16)[7:], *edges(F16)[:7]), strict=True)
+)
+
 
 def field(bits: int, f: Format) -> int:
     return bits & (1 << f.bits) - 1
@@ -424,6 +429,28 @@ def comparisons() -> list[Case]:
             (INTEGERS, INTEGERS, edges(F32)),
         ),
     ]
+    for result, true in (("f16x2", 0x3C00), ("u32", 0xFFFF)):
+        for relation in ("gt", "neu"):
+            cases.append(
+                Case(
+                    f"set.{relation}.{result}.f16x2 %r, %ra, %rb;",
+                    lambda x, y, z, n=relation, t=true: sum(
+                        (t if comparison(n, field(x >> at, F16), field(y >> at, F16), F16) else 0) << at
+                        for at in (0, 16)
+                    ),
+                    (PAIRS,),
+                )
+            )
+    cases.append(
+        Case(
+            "setp.lt.f16x2 %p|%q, %ra, %rb; selp.u32 %r, 1, 0, %p; selp.u32 %s, 2, 0, %q; or.b32 %r, %r, %s;",
+            lambda x, y, z: sum(
+                comparison("lt", field(x >> at, F16), field(y >> at, F16), F16) << bit
+                for bit, at in enumerate((0, 16))
+            ),
+            (PAIRS,),
+        )
+    )
     for name, f in (("f32", F32), ("f64", F64)):
         d, a, b, _ = NAMES[name]
         table = (edges(f),)
