@@ -13,7 +13,7 @@ _OF_ALL = {"hdl": TESTS / "hdl" / "test_interfaces.py"}
 #: Tests of what a folder's sources do for a kernel, which import none of them by name: instructions with all
 #: operands, spilled and not, and what the allocator finds.
 _OF_RESULTS = {
-    "program/lowering": ("program/semantics", "program/test_compiled_code.py"),
+    "program/lowering": ("program/lowering", "program/semantics", "program/test_compiled_code.py"),
     "program/allocation": (
         "program/semantics",
         "program/test_allocation.py",

@@ -47,7 +47,9 @@ def test_tests_of_all_units_are_those_of_each() -> None:
 def test_what_a_lowered_instruction_does_tests_its_lowering() -> None:
     found = mapped_tests(ROOT / "program" / "lowering" / "bits.py")
     assert found[0] == "tests/program/lowering/test_bits.py"
-    assert "tests/program/semantics/test_integer.py" in found
+    assert {"tests/program/lowering/test_refusals.py", "tests/program/semantics/test_integer.py"} <= set(
+        found
+    )
     assert "tests/program/lowering/test_old_files.py" in mapped_tests(
         ROOT / "program" / "lowering" / "addresses.py"
     )

@@ -245,3 +245,30 @@ end: activemask.b32 %o3;"""
             else:
                 middle = sum(1 << i for i in range(3, 28))
                 assert out[lane].tolist() == [lane * lane, middle, (10, 11, 112, 100)[lane & 3], middle]
+
+
+def test_guarded_indexed_branches() -> None:
+    """Threads that a guard leaves out go on behind the branch; each branch has its own list."""
+    text = """
+.visible .entry k(.param .u64 out) {
+    .reg .b32 %r<5>; .reg .b64 %d<3>; .reg .pred %p<3>;
+    ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; rem.u32 %r2, %r1, 3;
+    setp.lt.u32 %p1, %r1, 10; setp.lt.u32 %p2, %r1, 20;
+    first: .branchtargets a, b, c;
+    second: .branchtargets c, a, b;
+    @%p1 brx.idx %r2, first;
+    @!%p2 brx.idx %r2, second;
+    mov.b32 %r3, 300; bra.uni end;
+    a: mov.b32 %r3, 10; bra.uni end;
+    b: mov.b32 %r3, 20; bra.uni end;
+    c: mov.b32 %r3, 30;
+    end: mul.wide.u32 %d2, %r1, 4; add.s64 %d1, %d1, %d2; st.global.u32 [%d1], %r3; ret; }
+"""
+
+    def expected(t: int) -> int:
+        if t < 10:
+            return (10, 20, 30)[t % 3]
+        return 300 if t < 20 else (30, 10, 20)[t % 3]
+
+    for buffers in run(text, {"out": np.zeros(32, np.uint32)}):
+        assert buffers["out"].tolist() == [expected(t) for t in range(32)]
