@@ -61,6 +61,7 @@ def indexed_branch(ctx: Context, form: Form) -> None:
 def leave(ctx: Context, form: Form) -> None:
     """ret: the end of the kernel, or a branch to the end of the inlined function."""
     form.flag("uni")
+    form.arity(0)
     form.done()
     if ctx.frame.caller is None:
         end(ctx)
@@ -71,6 +72,7 @@ def leave(ctx: Context, form: Form) -> None:
 @lowers("exit")
 def end_thread(ctx: Context, form: Form) -> None:
     """exit: the end of the thread."""
+    form.arity(0)
     form.done()
     end(ctx)
 
@@ -84,6 +86,7 @@ def end(ctx: Context) -> None:
 @lowers("trap")
 def trap(ctx: Context, form: Form) -> None:
     """trap stops the kernel with an error."""
+    form.arity(0)
     form.done()
     ctx.emit(Op.TRAP, volatile=True)
 
@@ -93,6 +96,7 @@ def barrier(ctx: Context, form: Form) -> None:
     """bar.sync, bar.arrive, bar.red, barrier.cta and bar.warp.sync, which only orders memory."""
     if form.flag("warp"):
         form.flag("sync")
+        form.arity(1)
         form.done()
         ctx.emit(Op.MEMBAR, volatile=True)
         return
