@@ -23,8 +23,8 @@ FAMILIES = {
     "memory": test_memory.test_memory,
     "nans": test_nans.test_nans,
 }
-#: Instructions that work on several lanes or that steer, a line each. Fences and hints take what they are given:
-#: a fence orders all memory, a hint makes no code.
+#: Instructions that work on several lanes or that steer, a line each. Fences and hints take what they are
+#: given: a fence orders all memory, a hint makes no code.
 OTHERS = (
     "bra over; over:",
     "t: .branchtargets over; brx.idx.uni %r1, t; over:",
