@@ -184,14 +184,10 @@ def select(ctx: Context, form: Form) -> None:
     form.arity(4)
     form.done()
     p = ctx.pred(form.operands[3])
-    if ptx.kind == "pred":
-        a, b = ctx.pred(form.operands[1]), ctx.pred(form.operands[2])
-        ctx.emit(Op.PLOP, pdst=(ctx.pdst(form.operands[0]),), psrc=(p, a, b), aux=0xCA)
-        return
-    a_value, b_value = ctx.value(form.operands[1], ptx), ctx.value(form.operands[2], ptx)
+    a, b = ctx.value(form.operands[1], ptx), ctx.value(form.operands[2], ptx)
     dst = ctx.dst(form.operands[0], ptx.words)
     for i in range(ptx.words):
-        ctx.emit(Op.SEL, dst.word(i), word(a_value, i), word(b_value, i), psrc=(p,))
+        ctx.emit(Op.SEL, dst.word(i), word(a, i), word(b, i), psrc=(p,))
 
 
 @lowers("slct")

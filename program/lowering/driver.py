@@ -49,8 +49,6 @@ def lower_instruction(ctx: Context, instruction: Instruction) -> None:
     if not rule.in_place:
         for operand in instruction.operands[1:]:
             hazards += names_in(operand)
-        if isinstance(instruction.operands[0] if instruction.operands else None, Address):
-            hazards += names_in(instruction.operands[0])
     ctx.begin(form, guard, frozenset(hazards))
     advice = misnamed(instruction.opcode, instruction.modifiers)
     if advice and "pred" in instruction.modifiers:  # of which no rule but those of logic knows what to do

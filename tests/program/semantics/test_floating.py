@@ -451,6 +451,21 @@ def comparisons() -> list[Case]:
             (PAIRS,),
         )
     )
+    cases.append(  # the first result is the guard of the second one, too
+        Case(
+            "setp.ge.u32 %p, %ra, %rc; setp.ne.u32 %q, %ra, %ra; @%p setp.lt.f16x2 %p|%q, %ra, %rb;"
+            " selp.u32 %r, 1, 0, %p; selp.u32 %s, 2, 0, %q; or.b32 %r, %r, %s;",
+            lambda x, y, z: (
+                sum(
+                    comparison("lt", field(x >> at, F16), field(y >> at, F16), F16) << bit
+                    for bit, at in enumerate((0, 16))
+                )
+                if x >= z
+                else 0
+            ),
+            (PAIRS,),
+        )
+    )
     for name, f in (("f32", F32), ("f64", F64)):
         d, a, b, _ = NAMES[name]
         table = (edges(f),)

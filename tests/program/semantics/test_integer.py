@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import eq, ge, gt, le, lt, ne
 
 import pytest
 
@@ -395,7 +396,71 @@ def shifts() -> list[Case]:
     return cases
 
 
-@pytest.mark.parametrize("family", [carries, products, fields, shifts])
+def comparisons() -> list[Case]:
+    """setp, set, selp and slct; predicates that are compared under themselves."""
+    cases: list[Case] = []
+    for bits, a, b in ((16, "%ha", "%hb"), (32, "%ra", "%rb"), (64, "%a", "%b")):
+
+        def of(
+            relation: Callable[[int, int], bool], kind: str, bits: int = bits
+        ) -> Callable[[int, int, int], int]:
+            def number(x: int) -> int:
+                return s(x, bits) if kind == "s" else x & (1 << bits) - 1
+
+            return lambda x, y, z: int(relation(number(x), number(y)))
+
+        relations = {
+            "us": {"eq": eq, "ne": ne, "lt": lt, "le": le, "gt": gt, "ge": ge},
+            "u": {"lo": lt, "ls": le, "hi": gt, "hs": ge},
+            "b": {"eq": eq, "ne": ne},
+        }
+        cases += [
+            Case(f"setp.{name}.{kind}{bits} %p, {a}, {b};", of(relation, kind))
+            for kinds, those in relations.items()
+            for kind in kinds
+            for name, relation in those.items()
+        ]
+        less = of(lt, "s")
+        cases += [
+            Case(f"setp.lt.s{bits} %p, {a}, -7;", lambda x, y, z, f=less: f(x, -7, z)),
+            Case(f"set.lt.u32.s{bits} %r, {a}, {b};", lambda x, y, z, f=less: -f(x, y, z)),
+            Case(
+                f"setp.ge.u32 %q, %ra, %rc; set.lt.xor.f32.s{bits} %r, {a}, {b}, !%q;",
+                lambda x, y, z, f=less: 0x3F800000 * (f(x, y, z) ^ (x & M32 < z & M32)),
+            ),
+            Case(
+                f"setp.ge.u32 %q, %ra, %rc; setp.lt.or.s{bits} %p|%q, {a}, {b}, %q; "
+                "selp.u32 %r, 1, 0, %p; selp.u32 %s, 2, 0, %q; or.b32 %r, %r, %s;",
+                lambda x, y, z, f=less: (
+                    (f(x, y, z) | (x & M32 >= z & M32)) | (1 - f(x, y, z) | (x & M32 >= z & M32)) << 1
+                ),
+            ),
+            # A predicate that is written under itself keeps its value where it forbids the comparison.
+            Case(
+                f"setp.ge.u32 %p, %ra, %rc; @%p setp.lt.s{bits} %p, {a}, {b};",
+                lambda x, y, z, f=less: (x & M32 >= z & M32) and f(x, y, z),
+            ),
+            Case(
+                f"setp.ge.u32 %p, %ra, %rc; @!%p setp.lt.and.s{bits} %p, {a}, {b}, !%p;",
+                lambda x, y, z, f=less: (x & M32 >= z & M32) or f(x, y, z),
+            ),
+        ]
+    cases += [
+        Case(
+            "setp.ge.u32 %p, %ra, %rb; selp.b64 %d, %a, %c, %p;",
+            lambda x, y, z: x if x & M32 >= y & M32 else z,
+        ),
+        Case(
+            "setp.ge.u32 %p, %ra, %rb; selp.b16 %h, %ha, 5, !%p;",
+            lambda x, y, z: 5 if x & M32 >= y & M32 else x,
+        ),
+        Case("slct.b32.s32 %r, %ra, %rb, %rc;", lambda x, y, z: x if s(z, 32) >= 0 else y),
+        Case("slct.u64.s32 %d, %a, %b, %rc;", lambda x, y, z: x if s(z, 32) >= 0 else y),
+    ]
+    return cases
+
+
+@pytest.mark.parametrize("family", [carries, products, fields, shifts, comparisons])
 def test_integers(family: Callable[[], list[Case]]) -> None:
     assert failures(family()) == []
 
