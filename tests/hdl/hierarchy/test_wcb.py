@@ -226,6 +226,15 @@ def lockstep(
     Bench(machine, seed, unit, plus, stages).run(cycles)
 
 
+@pytest.mark.parametrize("stages", [0, 1])
+@pytest.mark.parametrize(
+    ("machine", "plus", "seed"), [("fast", True, 3), ("slow", False, 3), ("dirty", True, 3), ("bit", True, 1)]
+)
+def test_the_first_cycles_equal_golden(machine: str, plus: bool, seed: int, stages: int) -> None:
+    """A short run, which most wrong changes do not outlive."""
+    lockstep(machine, seed, plus=plus, cycles=80, stages=stages)
+
+
 @settings(FEW, max_examples=examples(8, 3))
 @given(machine=strategies.sampled_from(list(LTRFS)), seed=SEEDS, plus=strategies.booleans())
 def test_equals_golden(machine: str, seed: int, plus: bool) -> None:
