@@ -170,3 +170,24 @@ def test_a_predicate_is_no_number() -> None:
 .visible .entry k(.param .u64 out) { .reg .b32 %r<3>; call (%r1), yes, (3); ret; }"""
     with pytest.raises(PtxError, match=r"one\.ptx:6: .*predicates"):
         run(text, {"out": np.zeros(1, np.uint32)})
+
+
+def test_generic_addresses_in_a_function() -> None:
+    """A function's parameter lives in local memory; global and shared addresses are what they were."""
+    text = """
+.func fill(.param .b64 to, .param .b64 near, .param .b32 x) {
+    .reg .b32 %r<4>; .reg .b64 %d<6>;
+    ld.param.b64 %d1, [to]; cvta.to.global.u64 %d2, %d1;
+    ld.param.b64 %d3, [near]; cvta.to.shared.u64 %d4, %d3;
+    mov.b64 %d5, x; ld.param.b32 %r1, [%d5]; st.shared.b32 [%d4], %r1; ld.shared.b32 %r2, [%d4];
+    add.u32 %r2, %r2, 7; st.global.b32 [%d2], %r2; ret; }
+.visible .entry k(.param .u64 out) {
+    .reg .b32 %r<5>; .reg .b64 %d<5>; .shared .align 4 .b32 tile[32];
+    ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 4; add.s64 %d1, %d1, %d2;
+    mov.u64 %d3, tile; add.s64 %d3, %d3, %d2; cvta.shared.u64 %d4, %d3; mul.lo.u32 %r2, %r1, 3;
+    { .param .b64 a; .param .b64 b; .param .b32 c; st.param.b64 [a], %d1; st.param.b64 [b], %d4;
+      st.param.b32 [c], %r2; call fill, (a, b, c); }
+    ret; }
+"""
+    for buffers in run(text, {"out": np.zeros(32, np.uint32)}):
+        assert buffers["out"].tolist() == [3 * t + 7 for t in range(32)]

@@ -280,6 +280,12 @@ def floats() -> list[Case]:
                 to,
             ),
             Case(
+                f"cvt.rn.satfinite.{to}x2.f32 %s, %ra, %rb; mov.b32 {{%h, _}}, %s;",
+                lambda x, y, z, e=limited: e(y),
+                (wide,),
+                to,
+            ),
+            Case(
                 f"cvt.rz.{to}x2.f32 %s, %ra, %rb; mov.b32 {{%h, _}}, %s;",
                 lambda x, y, z, g=g: convert(y, F32, g, "rz"),
                 (wide,),
@@ -288,6 +294,11 @@ def floats() -> list[Case]:
         ]
     cases += [
         Case("cvt.sat.f32.f32 %r, %ra;", lambda x, y, z: saturate(x & M32, F32), (wide,)),
+        Case(
+            "cvt.sat.f32.bf16 %r, %ha;",
+            lambda x, y, z: saturate(convert(x & M16, FORMATS["bf16"], F32, "rn"), F32),
+            (edges(FORMATS["bf16"]),),
+        ),
         Case(
             "cvt.rn.sat.f32.f64 %r, %a;",
             lambda x, y, z: saturate(convert(x, FORMATS["f64"], F32, "rn"), F32),
