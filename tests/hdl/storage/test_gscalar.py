@@ -213,6 +213,16 @@ def test_a_note_is_as_wide_as_the_paper_s() -> None:
 
 
 @pytest.mark.parametrize("unit", [*MODELS])
+def test_a_register_of_zeros_has_the_note_of_one(unit: Any) -> None:
+    config = preset("tiny")
+    rtl = unit(config)
+    note = MODELS[unit](config.sub_core, config.lanes).describe(0, (1 << config.lanes) - 1, Fill.WHOLE)
+    found = metadata_layout(rtl.parts).from_bits(rtl.zeros)
+    assert (found.divergent, found.enc.as_bits(), found.full) == bits(note)
+    assert tuple(found.base[part] for part in range(rtl.parts)) == note.base
+
+
+@pytest.mark.parametrize("unit", [*MODELS])
 def test_arrays_that_are_not_counted_are_not_enabled(unit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The enables of the memories themselves: as many arrays as the events say, and none in the other
     cycles."""
