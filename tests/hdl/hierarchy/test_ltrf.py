@@ -27,6 +27,12 @@ STORAGES = ("", "+gscalar", "+gscalar-half", "+bdi")
 RESTS = tuple(mapping + storage for mapping in MAPPINGS for storage in STORAGES)
 
 
+@pytest.mark.parametrize(("machine", "rest"), [("fast", ""), ("bit", "+renaming"), ("dirty", "+gscalar")])
+def test_the_first_cycles_equal_golden(machine: str, rest: str) -> None:
+    """A short run, which most wrong changes do not outlive."""
+    lockstep(machine, 1, rest, cycles=60)
+
+
 @pytest.mark.quick("+gscalar")
 @pytest.mark.parametrize("rest", RESTS)
 @settings(FEW, max_examples=2)

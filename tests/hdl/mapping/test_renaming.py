@@ -373,6 +373,13 @@ def _check(model: Golden, registers: int) -> None:
 FEWER = settings(FEW, max_examples=3, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
 
+@pytest.mark.parametrize("stages", [0, 2])
+@pytest.mark.parametrize(("machine", "policy"), [("tiny", "consolidate"), ("single", "wear_level")])
+def test_the_first_cycles_equal_golden(machine: str, policy: str, stages: int) -> None:
+    """A short run, which most wrong changes do not outlive."""
+    lockstep(machine, 1, policy, cycles=80, stages=stages)
+
+
 @pytest.mark.quick("consolidate")
 @pytest.mark.parametrize("policy", ["consolidate", "wear_level"])
 @settings(FEWER, max_examples=examples(3, 2))
