@@ -282,12 +282,14 @@ def _dispatched(ctx: Any, rtl: Any, world: Machine) -> None:
 #: seeds.
 CASES: dict[str, tuple[str, Callable[..., Ccu], tuple[str, ...]]] = {
     "shared": ("tiny", Ccu, ("sub_core.warps=4", "sthld=8")),
+    "short_wait": ("tiny", Ccu, ("sub_core.warps=3", "sthld=2")),
     "never_waits": ("tiny", Ccu, ("sub_core.warps=4", "sthld=0", "seed=77")),
     "adaptive": ("tiny", Ccu, ("sthld_interval=16", "sub_core.warps=4")),
     "one_unit": ("tiny", Ccu, ("sub_core.collectors=1", "sub_core.warps=3", "sthld=1", "seed=65535")),
     "many_lines": ("odd", Ccu, ("cache_lines=16", "sub_core.collectors=2", "sthld=8")),
     "twelve_lines": ("tiny", Ccu, ("cache_lines=12", "sub_core.warps=4", "sthld=8")),
     "per_warp": ("per_warp", Ccu, ("sub_core.warps=3", "sub_core.collectors=3")),
+    "lru_per_warp": ("per_warp", LRU, ("sub_core.warps=3", "sub_core.collectors=3")),
     "single": ("single", Ccu, ()),
     "lru": ("tiny", LRU, ("sub_core.warps=4",)),
     "lru_three": ("odd", LRU, ()),
@@ -302,7 +304,7 @@ def _case(name: str, seed: int, unit: Any = None, **others: Any) -> Counter[str]
     return lockstep(machine, seed, unit or kind, overrides=overrides, **others)
 
 
-@pytest.mark.quick("shared", "lru", "one_unit", "single")
+@pytest.mark.quick("shared", "short_wait", "lru", "lru_per_warp", "one_unit", "single")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.long] if name in SLOW else []) for name in CASES]
 )
