@@ -6,7 +6,6 @@ from warpbank.program.errors import PtxError
 from warpbank.program.lowering.types import TYPES
 from warpbank.program.ptx.ast import Address, Function, Instruction, Module, Register
 
-_ACCESSES = ("ld", "ldu", "st", "atom", "red")
 #: Spaces whose addresses have 32 bits on the machine anyway.
 _NARROW = ("shared", "local", "const", "param")
 _INSTEAD = "compile for 64-bit addresses (-m64, which prints .address_size 64)"
@@ -14,7 +13,7 @@ _INSTEAD = "compile for 64-bit addresses (-m64, which prints .address_size 64)"
 
 def check_addresses(module: Module) -> None:
     """Refuses 32-bit addresses: those that .address_size 32 states, or, in a file without .address_size,
-    those that an access to global or generic memory shows by a 32-bit base register.
+    those that a 32-bit base register shows where global or generic memory is addressed.
 
     Raises
     ------
@@ -36,10 +35,8 @@ def check_addresses(module: Module) -> None:
 
 
 def _is_narrow(function: Function, instruction: Instruction) -> bool:
-    """Whether an access to global or generic memory has a 32-bit base register."""
-    if instruction.opcode not in _ACCESSES or any(
-        m.partition("::")[0] in _NARROW for m in instruction.modifiers
-    ):
+    """Whether an instruction has a 32-bit base register for an address of global or generic memory."""
+    if any(m.partition("::")[0] in _NARROW for m in instruction.modifiers):
         return False
     bases = [o.base for o in instruction.operands if isinstance(o, Address)]
     return any(isinstance(b, Register) and TYPES[function.registers[b.name]].bits < 64 for b in bases)

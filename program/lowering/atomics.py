@@ -63,7 +63,7 @@ def atomic(ctx: Context, form: Form) -> None:
     values: list[Source] = [ctx.value(o, ptx) for o in operands[1:needed]]
     if release:
         ctx.emit(Op.MEMBAR, volatile=True)
-    dst = ctx.dst(form.operands[0], ptx.words) if returns and form.operands[0] is not None else None
+    dst = ctx.dst(form.operands[0], ptx.words) if returns else None
     ctx.emit(
         Op.ATOM,
         dst,

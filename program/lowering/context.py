@@ -382,7 +382,7 @@ class Context:
         if operand.kind == "f64" and ptx.bits in (16, 32) and ptx.is_float:
             value = float_bits(double_from_bits(value), ptx.bits)
         elif operand.kind == "f32" and ptx.name == "f64":
-            value = float_bits(double_from_bits(float_to_double(value)), 64)
+            value = float_to_double(value)
         return value & (1 << ptx.bits) - 1
 
     def extended(self, operand: Operand | None, ptx: PtxType) -> Source:

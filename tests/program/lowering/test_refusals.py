@@ -382,6 +382,16 @@ def test_an_atomic_keeps_its_fences_though_nobody_reads_its_result(line: str, op
     assert all(instr.volatile for instr in found)
 
 
+def test_a_failed_assertion_is_a_trap() -> None:
+    module = parse(
+        HEAD + ".extern .func __assertfail(.param .b64 a); .entry k() { .param .b64 n; .reg .b64 %d;"
+        " mov.b64 %d, 5; st.param.b64 [n], %d; call.uni __assertfail, (n); ret; }",
+        "some.ptx",
+    )
+    (found,) = [instr for instr in lower(module, "k").instructions() if instr.op is Op.TRAP]
+    assert found.volatile
+
+
 @pytest.mark.parametrize("kinds", ["s32.s32", "s32.u32", "u32.s32", "u32.u32"])
 def test_a_dot_product_is_signed_if_a_factor_is(kinds: str) -> None:
     code = lower(parse(body(f"dp4a.{kinds} %r1, %r2, %r3, %r4; st.global.b32 [%rd1], %r1;"), "some.ptx"), "k")

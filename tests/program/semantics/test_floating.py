@@ -429,6 +429,36 @@ def comparisons() -> list[Case]:
             (INTEGERS, INTEGERS, edges(F32)),
         ),
     ]
+    cases += [
+        Case("mov.f64 %d, 0f3FC00000;", lambda x, y, z: 0x3FF8000000000000),
+        Case("mov.f64 %d, 0fFF800000;", lambda x, y, z: 0xFFF0000000000000),
+        Case("mov.f32 %r, 0d3FF8000000000000;", lambda x, y, z: 0x3FC00000),
+    ]
+    cases += [
+        Case(
+            f"set.gt.{name}.{name} %h, %ha, %hb;",
+            lambda x, y, z, f=FORMATS[name], t=true: (
+                t if comparison("gt", field(x, f), field(y, f), f) else 0
+            ),
+            (edges(FORMATS[name]),),
+        )
+        for name, true in (("f16", 0x3C00), ("bf16", 0x3F80))
+    ]
+    cases.append(
+        Case(
+            "setp.ge.u32 %q, %ra, %rc; setp.lt.and.f16x2 %p|%q, %ra, %rb, %q;"
+            " selp.u32 %r, 1, 0, %p; selp.u32 %s, 2, 0, %q; or.b32 %r, %r, %s;",
+            lambda x, y, z: (
+                sum(
+                    comparison("lt", field(x >> at, F16), field(y >> at, F16), F16) << bit
+                    for bit, at in enumerate((0, 16))
+                )
+                if x >= z
+                else 0
+            ),
+            (PAIRS,),
+        )
+    )
     for result, true in (("f16x2", 0x3C00), ("u32", 0xFFFF)):
         for relation in ("gt", "neu"):
             cases.append(

@@ -446,6 +446,9 @@ def comparisons() -> list[Case]:
             ),
         ]
     cases += [
+        Case("setp.eq.u16 %p, %ha, -1;", lambda x, y, z: x & M16 == M16),
+        Case("setp.eq.s16 %p, %ha, 0xFFFF;", lambda x, y, z: x & M16 == M16),
+        Case("mov.b64 %d, {5, 7};", lambda x, y, z: 5 | 7 << 32),
         Case(
             "setp.ge.u32 %p, %ra, %rb; selp.b64 %d, %a, %c, %p;",
             lambda x, y, z: x if x & M32 >= y & M32 else z,

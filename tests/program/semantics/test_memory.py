@@ -322,3 +322,16 @@ add.s64 %d2, %d2, -4; atom.global.inc.u32 _, [%d2], 4; ret; }"""
     start = np.array([0, M32 - 6, 0, 0, 0, 0, 0, 0], np.uint32)
     for buffers in run(text, {"out": start}, args=("out", Pointer("out", 28))):
         assert buffers["out"].tolist() == [496, M32 - 4, 96, 0, 0, 1, 2, 1 << 16]
+
+
+def test_addresses_of_elements_of_variables() -> None:
+    text = """
+.global .align 8 .b32 table[6] = {10, 20, 30, 40, 50, 60}; .global .align 8 .u64 way = table+12;
+.visible .entry k(.param .u64 out) {
+    .reg .b32 %r<5>; .reg .b64 %d<6>; .shared .align 4 .b32 tile[4];
+    ld.param.u64 %d1, [out]; mov.u64 %d2, table+8; ld.global.u32 %r1, [%d2]; ld.global.u32 %r2, [table+16];
+    ld.global.u64 %d3, [way]; ld.global.u32 %r3, [%d3]; mov.u32 %r4, tile+8; st.shared.u32 [tile+8], 7;
+    ld.shared.u32 %r4, [%r4]; st.global.v4.u32 [%d1], {%r1, %r2, %r3, %r4}; ret; }
+"""
+    for buffers in run(text, {"out": np.zeros(4, np.uint32)}, block=(1, 1, 1)):
+        assert buffers["out"].tolist() == [30, 50, 40, 7]
