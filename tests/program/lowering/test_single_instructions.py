@@ -1,0 +1,87 @@
+"""Machine code of single PTX instructions: no step too many, and what has an effect stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.program.lowering.test_refusals import HEAD, body
+from warpbank.program.isa import DType, Op
+from warpbank.program.lowering import lower
+from warpbank.program.ptx.parser import parse
+
+
+@pytest.mark.parametrize(
+    ("line", "ops"),
+    [
+        ("atom.global.add.u32 %r1, [%rd1], 1;", [Op.ATOM]),
+        ("atom.global.add.u32 _, [%rd1], 1;", [Op.ATOM]),
+        ("atom.global.add.L2::cache_hint.u32 %r1, [%rd1], %r2, %rd2;", [Op.ATOM]),
+        ("atom.release.gpu.global.add.u32 %r1, [%rd1], 1;", [Op.MEMBAR, Op.ATOM]),
+        ("atom.acquire.gpu.global.add.u32 %r1, [%rd1], 1;", [Op.ATOM, Op.MEMBAR]),
+        ("atom.acq_rel.gpu.global.cas.b32 %r1, [%rd1], 1, 2;", [Op.MEMBAR, Op.ATOM, Op.MEMBAR]),
+        ("red.release.gpu.global.add.u32 [%rd1], 1;", [Op.MEMBAR, Op.ATOM]),
+    ],
+)
+def test_an_atomic_keeps_its_fences_though_nobody_reads_its_result(line: str, ops: list[Op]) -> None:
+    found = [
+        instr
+        for instr in lower(parse(body(line), "some.ptx"), "k").instructions()
+        if instr.op in (Op.ATOM, Op.MEMBAR)
+    ]
+    assert [instr.op for instr in found] == ops
+    assert all(instr.volatile for instr in found)
+
+
+def test_a_failed_assertion_is_a_trap() -> None:
+    module = parse(
+        HEAD + ".extern .func __assertfail(.param .b64 a); .entry k() { .param .b64 n; .reg .b64 %d;"
+        " mov.b64 %d, 5; st.param.b64 [n], %d; call.uni __assertfail, (n); ret; }",
+        "some.ptx",
+    )
+    (found,) = [instr for instr in lower(module, "k").instructions() if instr.op is Op.TRAP]
+    assert found.volatile
+
+
+@pytest.mark.parametrize(
+    ("line", "op", "aux"),
+    [
+        ("trap;", Op.TRAP, 0),
+        ("bar.sync 0;", Op.BAR, 0),
+        ("barrier.sync 1, 32;", Op.BAR, 0),
+        ("bar.arrive 0, 32;", Op.BAR, 1),
+        ("bar.red.popc.u32 %r1, 0, %p1;", Op.BAR, 2),
+        ("bar.red.and.pred %p1, 0, 32, %p2;", Op.BAR, 3),
+        ("bar.red.or.pred %p1, 0, 32, %p2;", Op.BAR, 4),
+        ("bar.warp.sync -1;", Op.MEMBAR, 0),
+    ],
+)
+def test_barriers_and_traps_stay_though_nobody_reads_them(line: str, op: Op, aux: int) -> None:
+    code = lower(parse(body(line), "some.ptx"), "k").instructions()
+    (found,) = [instr for instr in code if instr.op is op]
+    assert (found.aux, found.volatile) == (aux, True)
+
+
+@pytest.mark.parametrize("kinds", ["s32.s32", "s32.u32", "u32.s32", "u32.u32"])
+def test_a_dot_product_is_signed_if_a_factor_is(kinds: str) -> None:
+    code = lower(parse(body(f"dp4a.{kinds} %r1, %r2, %r3, %r4; st.global.b32 [%rd1], %r1;"), "some.ptx"), "k")
+    (found,) = [instr for instr in code.instructions() if instr.op is Op.DP4A]
+    assert found.dtype is (DType.S32 if "s" in kinds else DType.U32)
+
+
+@pytest.mark.parametrize(
+    ("line", "ops"),
+    [
+        ("cvt.sat.s32.s32 %r1, %r2; st.global.b32 [%rd1], %r1;", []),
+        ("cvt.sat.u32.u16 %r1, %h1; st.global.b32 [%rd1], %r1;", []),
+        ("cvt.sat.s16.s32 %h1, %r2; st.global.b16 [%rd1], %h1;", [Op.IMAX, Op.IMIN]),
+        ("cvt.sat.s16.u32 %h1, %r2; st.global.b16 [%rd1], %h1;", [Op.IMIN]),
+        ("cvt.sat.u16.s16 %h1, %h2; st.global.b16 [%rd1], %h1;", [Op.IMAX]),
+        ("cvt.rn.f16.bf16 %h1, %h2; st.global.b16 [%rd1], %h1;", [Op.CVT, Op.CVT]),
+        ("cvt.rn.bf16.f16 %h1, %h2; st.global.b16 [%rd1], %h1;", [Op.CVT, Op.CVT]),
+        ("cvt.rni.bf16.bf16 %h1, %h2; st.global.b16 [%rd1], %h1;", [Op.CVT]),
+        ("cvt.f32.bf16 %f1, %h2; st.global.b32 [%rd1], %f1;", [Op.SHL]),
+    ],
+)
+def test_a_conversion_takes_no_step_too_many(line: str, ops: list[Op]) -> None:
+    code = lower(parse(body(line), "some.ptx"), "k").instructions()
+    assert [instr.op for instr in code if instr.op in (Op.IMAX, Op.IMIN, Op.CVT, Op.SHL)] == ops
