@@ -85,3 +85,17 @@ def test_a_dot_product_is_signed_if_a_factor_is(kinds: str) -> None:
 def test_a_conversion_takes_no_step_too_many(line: str, ops: list[Op]) -> None:
     code = lower(parse(body(line), "some.ptx"), "k").instructions()
     assert [instr.op for instr in code if instr.op in (Op.IMAX, Op.IMIN, Op.CVT, Op.SHL)] == ops
+
+
+@pytest.mark.parametrize(
+    ("line", "steps"),
+    [
+        ("@%p1 cvt.sat.s16.s32 %h1, %r2; st.global.b16 [%rd1], %h1;", [Op.IMAX, Op.IMIN]),
+        ("@%p1 set.lt.u32.s64 %r1, %rd2, %rd3; st.global.b32 [%rd1], %r1;", [Op.ISETP, Op.ISETPX, Op.SEL]),
+    ],
+)
+def test_the_last_step_of_a_guarded_instruction_is_guarded(line: str, steps: list[Op]) -> None:
+    """A guarded write of a temporary would keep its old value alive."""
+    code = lower(parse(body(line), "some.ptx"), "k").instructions()
+    assert [instr.op for instr in code[:-2]] == steps
+    assert [instr.guard is not None for instr in code] == [False] * (len(steps) - 1) + [True, False, False]

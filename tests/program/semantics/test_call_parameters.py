@@ -94,6 +94,23 @@ def test_numbers(bits: int, argument: str, formal: str, result: str) -> None:
         assert buffers["out"].tolist() == expected
 
 
+def test_two_parameters_have_their_own_addresses() -> None:
+    text = """
+.func (.param .b32 r) f(.param .b32 a, .param .b64 b) {
+    .reg .b32 %r<5>; .reg .b64 %d<5>;
+    mov.b64 %d1, a; mov.b64 %d2, b; ld.param.b32 %r1, [%d1];
+    ld.param.b32 %r2, [%d2]; ld.param.b32 %r3, [%d2+4];
+    mad.lo.u32 %r1, %r1, 100, %r2; mad.lo.u32 %r1, %r1, 100, %r3; st.param.b32 [r], %r1; ret; }
+.visible .entry k(.param .u64 out) {
+    .reg .b32 %r<9>; .reg .b64 %d<9>;
+    ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; add.u32 %r2, %r1, 3; mov.b64 %d2, {%r2, 7};
+    call (%r4), f, (%r1, %d2);
+    mul.wide.u32 %d3, %r1, 4; add.s64 %d1, %d1, %d3; st.global.u32 [%d1], %r4; ret; }
+"""
+    for buffers in run(text, {"out": np.zeros(32, np.uint32)}):
+        assert buffers["out"].tolist() == [10000 * t + 100 * (t + 3) + 7 for t in range(32)]
+
+
 def test_a_result_has_no_address() -> None:
     text = number(32, "37", "param", "param").replace("st.param.b32 [r], %r1", "mov.b64 %d1, r")
     with pytest.raises(PtxError, match="'f' takes the address of its result 'r', which has none: write it"):
