@@ -314,6 +314,7 @@ def test_modifiers_and_types_that_ptx_lacks(lines: str, message: str) -> None:
         "ldu.global.u32 %rd1, [%rd2];",
         "st.global.b8 [%rd2], %rd1;",
         "st.global.u16 [%rd1], %r1i;",
+        "ld.global.u32 %r1, [4096];",
         "st.global.b16 [%rd1], %f1;",
         "ld.global.v2.f32 {%r1i, %r2}, [%rd1];",
         "ld.global.v2.u32 {%f1, %r2}, [%rd1];",
