@@ -29,9 +29,8 @@ def call(ctx: Context, form: Form) -> None:
     """call: the callee's body in place, with its parameters bound to the caller's buffers."""
     form.flag("uni")
     form.done()
-    operand = form.operands[0] if form.operands else None
-    if not isinstance(operand, Call):
-        form.refuse("a function to call is expected")
+    operand = form.operands[0]
+    assert isinstance(operand, Call)  # the parser sees to that
     if isinstance(operand.function, Register):
         _call_pointer(ctx, form, operand, operand.function)
         return

@@ -6,8 +6,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.program.semantics.bench import run
+from tests.program.semantics.bench import HEAD, run
 from warpbank.program.errors import PtxError
+from warpbank.program.isa import Op, Space
+from warpbank.program.lowering import lower
+from warpbank.program.ptx.parser import parse
 
 #: PTX type and register prefix by width. A register of a byte has 16 bits.
 REGISTERS = {8: ("b16", "%h"), 16: ("b16", "%h"), 32: ("b32", "%r"), 64: ("b64", "%d")}
@@ -48,6 +51,17 @@ def test_bytes_of_a_structure(align: int, addressed: bool) -> None:
         expected = [(29 * t + 3 * (t % size) + 1) & 255 for t in range(32)]
         for buffers in run(structure(align, size, addressed=addressed), {"out": np.zeros(32, np.uint32)}):
             assert buffers["out"].tolist() == expected, size
+
+
+@pytest.mark.parametrize(
+    ("align", "size", "stores"),
+    [(4, 8, [4, 4]), (8, 5, [4, 1]), (4, 7, [4, 2, 1]), (2, 2, [2]), (1, 2, [1, 1]), (2, 5, [1, 1, 1, 1, 1])],
+)
+def test_a_structure_with_an_address_is_copied_in_the_widest_pieces(
+    align: int, size: int, stores: list[int]
+) -> None:
+    code = lower(parse(HEAD + structure(align, size, addressed=True), "one.ptx"), "k").instructions()
+    assert [i.size for i in code if i.op is Op.ST and i.space is Space.LOCAL] == stores
 
 
 def number(bits: int, argument: str, formal: str, result: str) -> str:
