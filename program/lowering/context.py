@@ -503,6 +503,4 @@ def float_to_double(bits: int) -> int:
     """The bits of a single as a double of the same value."""
     import struct
 
-    return int.from_bytes(
-        struct.pack("<d", struct.unpack("<f", (bits & MASK32).to_bytes(4, "little"))[0]), "little"
-    )
+    return int.from_bytes(struct.pack("<d", struct.unpack("<f", bits.to_bytes(4, "little"))[0]), "little")
