@@ -11,8 +11,9 @@ from tests.program.random_kernels import random_kernel, same_behaviour
 from warpbank import workloads
 from warpbank.program.allocation import allocate, allocate_with_report, colouring, interference, spilling
 from warpbank.program.allocation.check import AllocationError, check_allocation
+from warpbank.program.allocation.work import recipes
 from warpbank.program.errors import WarpbankError
-from warpbank.program.isa import Block, Cmp, DType, Imm, Instr, Kernel, Op, Pred, Reg, Space
+from warpbank.program.isa import Block, Cmp, Const, DType, Imm, Instr, Kernel, Op, Pred, Reg, Space
 from warpbank.program.liveness import Backward
 from warpbank.program.lowering import lower
 from warpbank.program.ptx.parser import parse
@@ -134,6 +135,14 @@ def test_constants_and_special_registers_are_computed_again_instead_of_spilled()
     check_allocation(k, result, report)
     assert report.rematerialized > 0
     assert (report.spill_loads, report.spill_stores, result.local_bytes) == (0, 0, 0)
+
+
+def test_a_wide_constant_is_computed_again_word_by_word():
+    k = fresh()
+    pair = k.new_register(2)
+    assert recipes(Instr(Op.MOV, dst=pair, srcs=(Imm(7 << 32 | 5, 2),))) == [Imm(5), Imm(7)]
+    assert recipes(Instr(Op.MOV, dst=pair, srcs=(Const(16, 2),))) == [Const(16), Const(20)]
+    assert recipes(Instr(Op.MOV, dst=pair, srcs=(Imm(5, 2),), guard=Pred(0))) is None
 
 
 def test_more_than_seven_predicates_go_through_registers():

@@ -46,7 +46,7 @@ def lockstep(
             free = model.free
             assert [ctx.get(choice) for choice in rtl.choice[: len(ready)]] == ready
             if rng.random() < (0.02 if cycle else 0.5):
-                reserved = rng.randrange(rng.choice((registers // 2, registers)))
+                reserved = rng.randrange(rng.choice((registers // 2, registers + 1)))
                 ctx.set(rtl.launch, 1)
                 ctx.set(rtl.reserved, reserved)
                 # What is taken and given while a launch begins counts for nothing; a late count needs quiet.

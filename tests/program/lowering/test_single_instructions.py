@@ -99,3 +99,8 @@ def test_the_last_step_of_a_guarded_instruction_is_guarded(line: str, steps: lis
     code = lower(parse(body(line), "some.ptx"), "k").instructions()
     assert [instr.op for instr in code[:-2]] == steps
     assert [instr.guard is not None for instr in code] == [False] * (len(steps) - 1) + [True, False, False]
+
+
+def test_the_end_of_a_kernel_is_its_return() -> None:
+    module = parse(HEAD + ".entry k() { .reg .b32 %r; mov.b32 %r, 1; }", "some.ptx")
+    assert [instr.op for instr in lower(module, "k").instructions()][-1] is Op.EXIT
