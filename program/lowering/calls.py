@@ -185,7 +185,7 @@ def _spill(ctx: Context, given: Buffer, made: Buffer) -> None:
             aligned = made.align >= size
             for part in range(1 if aligned else size):
                 piece: Source = held
-                if not aligned and part:
+                if part:
                     piece = ctx.temp()
                     ctx.emit(Op.SHR, piece, held, Imm(8 * part))
                 at = made.local + 4 * i + part

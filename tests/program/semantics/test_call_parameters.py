@@ -62,6 +62,7 @@ def test_a_structure_with_an_address_is_copied_in_the_widest_pieces(
 ) -> None:
     code = lower(parse(HEAD + structure(align, size, addressed=True), "one.ptx"), "k").instructions()
     assert [i.size for i in code if i.op is Op.ST and i.space is Space.LOCAL] == stores
+    assert [i.op for i in code].count(Op.SHR) == len(stores) - -(-size // 4)
 
 
 def number(bits: int, argument: str, formal: str, result: str) -> str:
