@@ -151,7 +151,7 @@ def test_every_needed_opcode_has_a_rule() -> None:
         ("bra %r1;", "branch to a label"),
         ("bra.frob over; over:", "modifier .frob is not supported"),
         ("mov.u32 %r1, again;", "the address of function 'again' has 64 bits"),
-        ("brx.idx %r1, 5;", "its list of targets is not declared"),
+        ("brx.idx %r1, 5; t: .branchtargets over; over:", "its list of targets is not declared"),
         ("brx.idx %r1, over; over:", "its list of targets is not declared"),
         ("brx.idx.frob %r1, over; over:", "modifier .frob is not supported"),
         ("barrier.cluster.arrive;", "synchronise the CTA with bar.sync"),
