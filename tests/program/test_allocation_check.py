@@ -27,10 +27,10 @@ def _other(rng: Random, kernel: Kernel, register: Reg) -> Reg:
 def another_source(rng: Random, kernel: Kernel, instrs: list[Instr], origins: list[int], at: int) -> None:
     """A source register is another one."""
     srcs = list(instrs[at].srcs)
-    found = [n for n, s in enumerate(srcs) if isinstance(s, Reg) and s.index != RZ]
+    found = [(n, s) for n, s in enumerate(srcs) if isinstance(s, Reg) and s.index != RZ]
     if found:
-        n = rng.choice(found)
-        srcs[n] = _other(rng, kernel, srcs[n])  # type: ignore[arg-type]
+        n, register = rng.choice(found)
+        srcs[n] = _other(rng, kernel, register)
         instrs[at] = instrs[at].copy(srcs=tuple(srcs))
 
 
@@ -78,18 +78,18 @@ def another_slot(rng: Random, kernel: Kernel, instrs: list[Instr], origins: list
 
 def another_value(rng: Random, kernel: Kernel, instrs: list[Instr], origins: list[int], at: int) -> None:
     """A constant is another one."""
-    srcs = [
-        Imm(s.value ^ (1 << rng.randrange(4))) if isinstance(s, Imm) else s  # type: ignore[arg-type]
+    srcs = (
+        replace(s, value=s.value ^ 1 << rng.randrange(4)) if isinstance(s, Imm) else s
         for s in instrs[at].srcs
-    ]
+    )
     instrs[at] = instrs[at].copy(srcs=tuple(srcs))
 
 
 def swapped(rng: Random, kernel: Kernel, instrs: list[Instr], origins: list[int], at: int) -> None:
     """Two neighbours have changed places."""
     if at + 2 < len(instrs):
-        for found in (instrs, origins):
-            found[at], found[at + 1] = found[at + 1], found[at]  # type: ignore[index]
+        instrs[at : at + 2] = reversed(instrs[at : at + 2])
+        origins[at : at + 2] = reversed(origins[at : at + 2])
 
 
 CHANGES: tuple[Change, ...] = (

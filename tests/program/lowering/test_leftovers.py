@@ -3,25 +3,39 @@ tests, one at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 
 from tests.program.lowering.test_refusals import body
-from tests.program.semantics import bench, test_convert, test_floating, test_integer, test_memory, test_nans
+from tests.program.semantics import (
+    test_comparisons,
+    test_convert,
+    test_floating,
+    test_integer,
+    test_memory,
+    test_nans,
+)
+from tests.program.semantics.bench import Case, text_of
 from warpbank.program.errors import PtxError
 from warpbank.program.lowering import lower
 from warpbank.program.ptx.ast import Instruction, Module, Register
 from warpbank.program.ptx.parser import parse
 
-#: Tests whose parameters are families of cases, by what the families are about.
-FAMILIES = {
-    "convert": test_convert.test_conversions,
-    "floating": test_floating.test_floats,
-    "integer": test_integer.test_integers,
-    "memory": test_memory.test_memory,
-    "nans": test_nans.test_nans,
+#: Families of cases, by what they are about.
+FAMILIES: dict[str, tuple[Callable[[], list[Case]], ...]] = {
+    "convert": (
+        test_convert.integers,
+        test_convert.to_integers,
+        test_convert.from_integers,
+        test_convert.floats,
+    ),
+    "comparisons": (test_comparisons.comparisons, test_integer.comparisons),
+    "floating": (test_floating.arithmetic, test_floating.halves, test_floating.approximate),
+    "integer": (test_integer.carries, test_integer.products, test_integer.fields, test_integer.shifts),
+    "memory": (test_memory.widths, test_memory.atomics),
+    "nans": (test_nans.doubles, test_nans.conversions, test_nans.singles),
 }
 #: Instructions that work on several lanes or that steer, a line each. Fences and hints take what they are
 #: given: a fence orders all memory, a hint makes no code.
@@ -52,10 +66,9 @@ WITH_POLICY = {"ld", "ldu", "st", "atom", "red"}
 def kernels(name: str) -> Iterator[tuple[Module, int, Instruction]]:
     """A kernel for every opcode with its modifiers, and the place of an instruction of that kind in it."""
     seen: set[tuple[str, tuple[str, ...], int]] = set()
-    (mark,) = (mark for mark in FAMILIES[name].pytestmark if mark.name == "parametrize")  # type: ignore[attr-defined]
-    for family in mark.args[1]:
+    for family in FAMILIES[name]:
         for case in family():
-            module = parse(bench._kernel([case]), "cases.ptx")
+            module = parse(text_of([case]), "cases.ptx")
             for place, found in enumerate(module.functions["k"].body or ()):
                 if isinstance(found, Instruction):
                     kind = found.opcode, found.modifiers, len(found.operands)

@@ -102,5 +102,5 @@ def test_the_last_step_of_a_guarded_instruction_is_guarded(line: str, steps: lis
 
 
 def test_the_end_of_a_kernel_is_its_return() -> None:
-    module = parse(HEAD + ".entry k() { .reg .b32 %r; mov.b32 %r, 1; }", "some.ptx")
-    assert [instr.op for instr in lower(module, "k").instructions()][-1] is Op.EXIT
+    module = parse(HEAD + ".entry k() { .shared .b32 tile; st.shared.b32 [tile], 1; }", "some.ptx")
+    assert [instr.op for instr in lower(module, "k").instructions()] == [Op.ST, Op.EXIT]

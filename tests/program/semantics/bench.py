@@ -119,7 +119,8 @@ class Case:
 _STORE = {"d": "", "r": "cvt.u64.u32 %d, %r;", "h": "cvt.u64.u16 %d, %h;", "p": "selp.b64 %d, 1, 0, %p;"}
 
 
-def _kernel(cases: Sequence[Case]) -> str:
+def text_of(cases: Sequence[Case]) -> str:
+    """PTX of a kernel that runs the cases one after the other, each on its rows of the operands."""
     lines = [
         HEAD + ".visible .entry k(.param .u64 p, .param .u64 q) {",
         ".reg .b64 %in, %out, %at; .reg .b32 %t;",
@@ -183,7 +184,7 @@ def failures(cases: Sequence[Case]) -> list[str]:
 def _job(cases: Sequence[Case], operands: Sequence[np.ndarray]) -> Job:
     buffers = {"in": np.stack(operands), "out": np.zeros((len(cases), THREADS), np.uint64)}
     launch = Launch("k", (1, 1, 1), (THREADS, 1, 1), ("in", "out"))
-    return Job("cases", "tiny", _kernel(cases), "cases.ptx", buffers, [launch])
+    return Job("cases", "tiny", text_of(cases), "cases.ptx", buffers, [launch])
 
 
 def _failures_on_gpu(cases: Sequence[Case], operands: Sequence[np.ndarray]) -> list[str]:
