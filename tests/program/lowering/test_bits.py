@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.program.lowering.bench import M8, M16, M32, M64, Case, failures, s
+from tests.program.semantics.bench import RELATIONS
 
 SMALL = (
     0,
@@ -141,14 +142,6 @@ def bits() -> list[Case]:
     return cases
 
 
-RELATIONS: dict[str, Callable[[int, int], bool]] = {
-    "eq": lambda x, y: x == y,
-    "ne": lambda x, y: x != y,
-    "lt": lambda x, y: x < y,
-    "le": lambda x, y: x <= y,
-    "gt": lambda x, y: x > y,
-    "ge": lambda x, y: x >= y,
-}
 UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 NEAR = (
     0,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import eq, ge, gt, le, lt, ne
 
 import numpy as np
 
@@ -24,6 +25,8 @@ ON_GPU = 10
 FORMATS = {"f16": F16, "bf16": BF16, "f32": F32, "f64": F64}
 OPTIONS = (Options(allocate=False), Options(max_registers=16))
 EMULATED = ("virtual", "allocated")
+#: Relations of two numbers, as PTX names them.
+RELATIONS = {"eq": eq, "ne": ne, "lt": lt, "le": le, "gt": gt, "ge": ge}
 HEAD = ".version 8.6\n.target sm_90\n.address_size 64\n"
 
 #: Operands that integer code goes wrong on.

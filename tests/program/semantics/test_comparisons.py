@@ -7,22 +7,13 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from tests.program.emulator.exact import F16, F32, F64, Format, decode
-from tests.program.semantics.bench import FORMATS, INTEGERS, Case, edges, failures, s
+from tests.program.semantics.bench import FORMATS, INTEGERS, RELATIONS, Case, edges, failures, s
 from tests.program.semantics.test_floating import NAMES, extremum, field, flush, is_nan, sign_bit
 
 #: Pairs of halves.
 PAIRS = tuple(
     low | high << 16 for low, high in zip(edges(F16), (*edges(F16)[7:], *edges(F16)[:7]), strict=True)
 )
-
-COMPARISONS: dict[str, Callable[[Fraction | float, Fraction | float], bool]] = {
-    "eq": lambda x, y: x == y,
-    "ne": lambda x, y: x != y,
-    "lt": lambda x, y: x < y,
-    "le": lambda x, y: x <= y,
-    "gt": lambda x, y: x > y,
-    "ge": lambda x, y: x >= y,
-}
 
 
 def comparison(name: str, x: int, y: int, f: Format) -> bool:
@@ -36,7 +27,7 @@ def comparison(name: str, x: int, y: int, f: Format) -> bool:
         n = decode(bits, f)
         return n.value if n.kind == "finite" else -math.inf if n.negative else math.inf
 
-    return COMPARISONS[name[:2]](number(x), number(y))
+    return RELATIONS[name[:2]](number(x), number(y))
 
 
 def lower(x: int, y: int) -> int:

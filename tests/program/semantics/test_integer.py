@@ -7,7 +7,7 @@ from operator import eq, ge, gt, le, lt, ne
 
 import pytest
 
-from tests.program.semantics.bench import INTEGERS, M16, M32, M64, Case, failures, s
+from tests.program.semantics.bench import INTEGERS, M16, M32, M64, RELATIONS, Case, failures, s
 
 AMOUNTS = (0, 1, 5, 8, 15, 16, 17, 24, 31, 32, 33, 40, 63, 64, 65, 100, 255, 256, 257, 0x120, M32)
 #: Those that 8 bits hold. Of 64-bit fields a GPU does not cut position and length down to them, as the manual
@@ -410,7 +410,7 @@ def comparisons() -> list[Case]:
             return lambda x, y, z: int(relation(number(x), number(y)))
 
         relations = {
-            "us": {"eq": eq, "ne": ne, "lt": lt, "le": le, "gt": gt, "ge": ge},
+            "us": RELATIONS,
             "u": {"lo": lt, "ls": le, "hi": gt, "hs": ge},
             "b": {"eq": eq, "ne": ne},
         }
