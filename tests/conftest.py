@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import time
 
 # Mutants are planted in interpreted modules, so the tests run those. It is said before anything is imported.
@@ -73,6 +74,20 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("baselines that were not compared")
         for reason, count in found.items():
             terminalreporter.line(f"{count} of them: {reason}" if count > 1 else reason)
+
+
+@pytest.fixture
+def drawn(request: pytest.FixtureRequest) -> random.Random:
+    """Random numbers of the test's name and the slice's seed: each pass of the long suite draws other ones.
+
+    Hypothesis would begin with its simplest example, whatever the seed. A failure shows the command that
+    draws its numbers again.
+    """
+    seed = request.config.getoption("--hypothesis-seed") or 0
+    name = request.node.nodeid
+    again = f'python -m pytest -m "long or not long" --hypothesis-seed={seed} "{name}"'
+    request.node.add_report_section("call", "drawn again by", again)
+    return random.Random(f"{seed} {name}")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -202,3 +203,22 @@ def test_a_slice_runs_with_the_settings_of_the_project(tmp_path: Path) -> None:
 
     assert slices.run(1, TESTS, tmp_path / "x.xml", 1, runner) == 0
     assert "@pytest.mark.long: " in said[0]
+
+
+def test_each_seed_draws_other_numbers_and_a_failure_says_how_to_draw_them_again(tmp_path: Path) -> None:
+    file = tmp_path / "test_drawing.py"
+    file.write_text("def test_one(drawn): assert drawn.getrandbits(64) == 0\ntest_other = test_one\n")
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "tests.conftest", "-c", "/dev/null"]
+    numbers = []
+    for seed in (1, 1, 2):
+        done = subprocess.run(
+            [*command, str(file), f"--hypothesis-seed={seed}"],
+            cwd=slices.ROOT,
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+        numbers.append(re.findall(r"assert (\d+) == 0$", done.stdout, re.MULTILINE))
+        assert re.search(rf'--hypothesis-seed={seed} ".*test_drawing\.py::test_one"', done.stdout)
+    assert numbers[0] == numbers[1]
+    assert len({*numbers[0], *numbers[2]}) == 4

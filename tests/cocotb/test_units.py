@@ -3,6 +3,7 @@ must be caught."""
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -165,8 +166,7 @@ def test_instruction_buffers_with_release_flags(machine: str, tmp_path: Path) ->
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(2, 8))
 @pytest.mark.parametrize("machine", ["tiny", "single"])
 @pytest.mark.parametrize("unit", [*BY_MACHINE, *BY_OWN, *BY_CONFIG])
-def test_more_seeds(unit: str, machine: str, seed: int, tmp_path: Path) -> None:
-    assert bench(unit, machine, seed, tmp_path) == ""
+def test_more_seeds(unit: str, machine: str, tmp_path: Path, drawn: random.Random) -> None:
+    assert bench(unit, machine, drawn.getrandbits(32), tmp_path) == ""

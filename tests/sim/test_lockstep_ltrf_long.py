@@ -69,10 +69,6 @@ def test_pairs(scheme: str, registers: int, active: int, latency: int, name: str
 @pytest.mark.long
 @pytest.mark.parametrize("name", PARAMETERS[4])
 @pytest.mark.parametrize("scheme", PARAMETERS[0])
-def test_rest(scheme: str, name: str, request: pytest.FixtureRequest) -> None:
-    """A machine that `test_pairs` leaves out. Hypothesis would begin with its simplest one, whatever the
-    seed."""
-    seed = request.config.getoption("--hypothesis-seed") or 0
-    left = [cell for cell in REST if (cell[0], cell[4]) == (scheme, name)]
-    chosen = random.Random(f"{seed} {scheme} {name}").choice(left)
-    _lockstep(*chosen)
+def test_rest(scheme: str, name: str, drawn: random.Random) -> None:
+    """A machine that `test_pairs` leaves out."""
+    _lockstep(*drawn.choice([cell for cell in REST if (cell[0], cell[4]) == (scheme, name)]))
