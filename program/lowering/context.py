@@ -267,11 +267,11 @@ class Context:
     def converted(self, operand: Operand | None, ptx: PtxType) -> Reg:
         """Destination of a cvt to a float: the low words of the register; above the float it gets zeros."""
         dst = self.dst(operand, ptx.words, wider=True, bits=ptx.bits)
-        if dst.width > ptx.words:
-            assert isinstance(operand, Register)
+        assert isinstance(operand, Register)
+        if self.register_type(operand).bits > ptx.bits:
             self._check_carrier(operand, ptx, "its destination")
-            for i in range(ptx.words, dst.width):
-                self.emit(Op.MOV, dst.word(i), Imm(0))
+        for i in range(ptx.words, dst.width):
+            self.emit(Op.MOV, dst.word(i), Imm(0))
         return Reg(dst.index, ptx.words)
 
     def _result_bits(self, width: int, named: PtxType | None) -> int:
@@ -349,7 +349,7 @@ class Context:
             reg = self.frame.register(operand.name)
             if declared.bits < ptx.bits:
                 self.form.refuse(f"operand {operand.name} is narrower than .{ptx.name}")
-            if reg.width > width or (declared.bits > ptx.bits and self.form.opcode not in _NARROWING):
+            if declared.bits > ptx.bits:
                 if self.form.opcode not in _NARROWING:
                     self.form.refuse(
                         f"operand {operand.name} has {declared.bits} bits where a .{ptx.name} is expected: "

@@ -271,6 +271,8 @@ def test_types_of_another_width(line: str, widths: str) -> None:
         ("slct.b32.u64 %r1, %r2, %r3, %rd1;", "an .s32 or an .f32, not a .u64"),
         ("cvt.rn.f32.s32 %fd1, %r1;", "take a .b32 register, or a .b64"),
         ("cvt.rn.bf16.f32 %rd1, %f1;", "take a .b16 register"),
+        ("cvt.rn.bf16.f32 %r1, %f1;", "its destination %r1 is a .b32 where a .bf16 is expected"),
+        ("cvt.f32.bf16 %f1, %r1;", "operand %r1 is a .b32 where a .bf16 is expected: take a .b16 register"),
         ("st.global.u16 [%rd1], %f1;", "is a .f32 where a .u16 is expected: take a .b32 register"),
         ("ld.global.v2.u32 {%f1, %f2}, [%rd1];", "its destination %f1 is a .f32 where a .u32 is expected"),
         ("st.global.f32 [%rd1], %fd1;", "take a .b32 register, or a .b64"),
