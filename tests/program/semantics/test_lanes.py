@@ -207,6 +207,22 @@ add.s64 %d1, %d1, %d2;
             ]
 
 
+def test_sizes_of_shared_memory() -> None:
+    """A GPU counts what its system keeps for itself among the total."""
+    text = """
+.extern .shared .align 16 .b8 rest[];
+.visible .entry k(.param .u64 out) {
+.reg .b64 %d1; .reg .b32 %r<5>; .shared .align 16 .b8 own[112];
+ld.param.u64 %d1, [out]; mov.u32 %r1, %dynamic_smem_size; mov.u32 %r2, %total_smem_size;
+mov.u32 %r3, own; mov.u32 %r4, rest; sub.u32 %r3, %r4, %r3; st.global.v2.b32 [%d1], {%r1, %r2};
+st.global.b32 [%d1+8], %r3; ret; }"""
+    for size in (0, 256):
+        for buffers in run(text, {"out": np.zeros(3, np.uint32)}, dynamic=size):
+            dynamic, total, start = buffers["out"].tolist()
+            assert (dynamic, start) == (size, 112)
+            assert 0 <= total - size - start <= 2048
+
+
 def test_barriers_with_counts_and_reductions() -> None:
     text = """
 .visible .entry k(.param .u64 out) {
