@@ -88,6 +88,10 @@ _WIDE: dict[str, Sreg | None] = {
     "%globaltimer": Sreg.GLOBALTIMER_HI,
     "%gridid": None,
 }
+#: Those of `_WIDE` whose low word mov takes.
+_EITHER = ("%gridid",)
+#: Opcodes of which a special register may be an operand.
+_OF_SPECIALS = ("mov", "cvt")
 #: Without clusters every CTA is a cluster of its own.
 _CLUSTER = {"%clusterid": "%ctaid", "%nclusterid": "%nctaid"}
 
@@ -361,7 +365,7 @@ class Context:
         if isinstance(operand, Immediate):
             return Imm(self.immediate(operand, ptx), width)
         if isinstance(operand, Special):
-            return self.special(operand.name, width)
+            return self._special_operand(operand.name, width)
         if isinstance(operand, Symbol):
             return self.address_of(operand, width)
         self.form.refuse("one of its operands is of a kind it does not take")
@@ -412,8 +416,6 @@ class Context:
 
     def pair(self, low: Source, high: Source) -> Source:
         """A 64-bit source made of two words."""
-        if isinstance(low, Imm) and isinstance(high, Imm):
-            return Imm(low.value | high.value << 32, 2)
         made = self.temp(2)
         self.emit(Op.MOV, made.word(0), low)
         self.emit(Op.MOV, made.word(1), high)
@@ -456,6 +458,16 @@ class Context:
             Op.IADDC, made.word(1), Const(slot.offset + 4), Imm(offset >> 32 & MASK32), psrc=(Pred(carry),)
         )
         return made
+
+    def _special_operand(self, name: str, width: int) -> Source:
+        """A special register that the instruction names."""
+        if self.form.opcode not in _OF_SPECIALS:
+            self.form.refuse(f"{name} is an operand of mov and cvt alone: mov it into a register before")
+        if width == 2 and name not in _WIDE:
+            self.form.refuse(f"special register {name} has 32 bits")
+        if width == 1 and self.form.opcode == "mov" and name in _WIDE and name not in _EITHER:
+            self.form.refuse(f"special register {name} has 64 bits: cvt truncates it")
+        return self.special(name, width)
 
     def special(self, name: str, width: int) -> Source:
         """A special register: a constant-bank word, a constant, or S2R into a temporary."""

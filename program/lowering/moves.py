@@ -8,7 +8,7 @@ from warpbank.program.lowering.context import Context, word
 from warpbank.program.lowering.form import Form
 from warpbank.program.lowering.table import lowers
 from warpbank.program.lowering.types import TYPES, PtxType
-from warpbank.program.ptx.ast import Register, Special, Vector
+from warpbank.program.ptx.ast import Vector
 
 
 @lowers("mov")
@@ -32,16 +32,7 @@ def move(ctx: Context, form: Form) -> None:
     elif isinstance(source, Vector):
         pack(ctx, form, ctx.dst(target, ptx.words), source, ptx)
     else:
-        _plain(ctx, form, ptx)
-
-
-def _plain(ctx: Context, form: Form, ptx: PtxType) -> None:
-    target, source = form.operands
-    dst = ctx.dst(target, ptx.words, wider=isinstance(source, Special))
-    if isinstance(source, Special) and isinstance(target, Register):
-        ctx.move(dst, ctx.value(source, TYPES["b64"] if dst.width == 2 else ptx))
-        return
-    ctx.move(dst, ctx.value(source, ptx))
+        ctx.move(ctx.dst(target, ptx.words), ctx.value(source, ptx))
 
 
 def _element(form: Form, vector: Vector, ptx: PtxType) -> PtxType:

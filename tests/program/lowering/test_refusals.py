@@ -270,6 +270,12 @@ def test_types_of_another_width(line: str, widths: str) -> None:
     [
         ("slct.b32.u64 %r1, %r2, %r3, %rd1;", "an .s32 or an .f32, not a .u64"),
         ("cvt.rn.f32.s32 %fd1, %r1;", "take a .b32 register, or a .b64"),
+        ("mov.u32 %rd1, %tid.x;", "its destination %rd1 has 64 bits, its result at most 32"),
+        ("mov.u64 %rd1, %tid.x;", "special register %tid.x has 32 bits"),
+        ("mov.b64 %rd1, %laneid;", "special register %laneid has 32 bits"),
+        ("mov.u32 %r1, %clock64;", "special register %clock64 has 64 bits: cvt truncates it"),
+        ("add.u32 %r1, %r2, %tid.x;", "%tid.x is an operand of mov and cvt alone: mov it into a register"),
+        ("st.global.u32 [%rd1], %tid.x;", "%tid.x is an operand of mov and cvt alone"),
         ("cvt.rn.bf16.f32 %rd1, %f1;", "take a .b16 register"),
         ("cvt.rn.bf16.f32 %r1, %f1;", "its destination %r1 is a .b32 where a .bf16 is expected"),
         ("cvt.f32.bf16 %f1, %r1;", "operand %r1 is a .b32 where a .bf16 is expected: take a .b16 register"),
@@ -326,7 +332,6 @@ def test_modifiers_and_types_that_ptx_lacks(lines: str, message: str) -> None:
         "cvt.rn.f32.s32 %rd1, %rd2;",
         "cvt.rn.f32.f64 %rd1, %fd2;",
         "cvt.rn.f16x2.f32 %rd1, %f1, %f2;",
-        "mov.u32 %rd1, %tid.x;",
         "mov.b64 {%r1, %r2}, %rd1;",
     ],
 )
