@@ -12,7 +12,7 @@ import numpy as np
 from tests.hdl.bench import Log, make_uop, seen, simulate, uop_record
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.parameters import BOC_READS, SmConfig
-from warpbank.arch.uop import MAX_SOURCES, TO_BANKS, TO_COLLECTOR, Unit
+from warpbank.arch.uop import MAX_SOURCES, MOVE, TO_BANKS, TO_COLLECTOR, Unit
 from warpbank.golden.collector.boc import Boc as Golden
 from warpbank.golden.front_end.scoreboard import Scoreboard
 from warpbank.golden.storage.metadata import EMPTY
@@ -291,7 +291,7 @@ class Bench:
             assert [ctx.get(getattr(result, name)) for name in names] == [
                 getattr(uop, name) for name in names
             ]
-            entry = warp * self.window + uop.seq % self.window
+            entry = self._number(uop)
             found = [
                 self.shown[entry, slot // BOC_READS][slot % BOC_READS] for slot in range(len(uop.sources))
             ]
@@ -372,7 +372,12 @@ class Bench:
         model.allocate(uop)
         ctx.set(rtl.heads[warp], uop_record(uop))  # the others' are those that they issued last
         ctx.set(rtl.issue.payload, {"warp": warp, "uop": uop_record(uop)})
-        assert ctx.get(rtl.entry) == warp * self.window + uop.seq % self.window
+        assert ctx.get(rtl.entry) == self._number(uop)
+        self.happened["move"] += bool(uop.seq & MOVE)
+
+    def _number(self, uop: TraceUop) -> int:
+        """Number of a uop among those in collection: uops of a warp are numbered in order, moves as well."""
+        return uop.warp * self.window + (uop.seq & ~MOVE) % self.window
 
     def _uop(self, warp: int) -> TraceUop:
         rng = self.rng
@@ -380,7 +385,7 @@ class Bench:
         count = rng.choice((0, 1, 1, 1, 1, 2, 4))
         return make_uop(
             warp,
-            self.seqs[warp],
+            self.seqs[warp] | (MOVE if rng.random() < 0.15 else 0),
             unit=rng.choice((*Unit, Unit.LSU, Unit.LSU, Unit.LSU)),
             sources=tuple(rng.sample(range(REGISTERS), rng.choice((0, 1, 2, 2, 3, 3, 6)))),
             destination=rng.randrange(REGISTERS - count + 1),

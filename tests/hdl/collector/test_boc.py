@@ -67,6 +67,7 @@ def test_what_matters_happens() -> None:
         "consolidated",
         "transient",
         "passes another unit's",
+        "move",
         "contended",
     ):
         assert happened[name] >= 5, f"{name} happened {happened[name]} times"
