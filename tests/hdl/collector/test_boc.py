@@ -12,11 +12,13 @@ import pytest
 from amaranth.hdl import Mux, Value
 from hypothesis import given, settings, strategies
 
-from tests.hdl.bench import FEW, SEEDS, fails
+from tests.hdl.bench import FEW, SEEDS, fails, make_uop
 from tests.hdl.collector.boc_bench import BOCS, Bench
 from tests.hdl.collector.boc_mutants import DISPATCH_MUTANTS, RESULT_MUTANTS, plant
 from tests.thinned import examples
 from warpbank.arch.config import preset
+from warpbank.arch.uop import Unit
+from warpbank.golden.collector.window import OLDEST
 from warpbank.hdl.collector import boc
 from warpbank.hdl.collector.boc import Boc
 from warpbank.hdl.collector.window import Entries, Inserter
@@ -71,6 +73,34 @@ def test_what_matters_happens() -> None:
         "contended",
     ):
         assert happened[name] >= 5, f"{name} happened {happened[name]} times"
+
+
+class _Scripted(Bench):
+    """One warp, whose uops read what a script says, write nothing, and issue as soon as they may."""
+
+    def __init__(self, script: list[tuple[int, ...]]) -> None:
+        super().__init__("single", 1)
+        self._script = script
+
+    def _plan(self) -> None:
+        self.warp = self.started = 0
+        self.slides = self.starts = False
+        self.uop = None
+        if self.seqs[0] < len(self._script) and self.model.may_issue & 1:
+            uop = make_uop(0, self.seqs[0], unit=Unit.ALU, sources=self._script[self.seqs[0]])
+            self.uop = None if self.scoreboard.hazard(uop) else uop
+
+
+def test_of_two_entries_the_older_one_is_squeezed_out_up_to_the_oldest_age() -> None:
+    """Ages are counted up to the oldest one; entries of that age are squeezed out by number."""
+    script: list[tuple[int, ...]] = []
+    for age in range(OLDEST - 2, OLDEST + 2):
+        script += [(10,), *6 * [(11,)]]  # the entry of 10 leaves, and 12 takes it: newer, of a lower number
+        script += age * [(11, 12)]
+        script += [(0, 1, 2, 3, 4, 5), *6 * [()]]  # with six new ones there is room for one of both
+    bench = _Scripted(script).run(4 * len(script))
+    assert bench.seqs == [len(script)]
+    assert bench.happened["squeeze"] == 4
 
 
 class OneTooOld(Entries):
