@@ -23,6 +23,9 @@ from warpbank.hdl.collector.boc import Boc
 UNITS = len(Unit)
 #: Few registers, so that most accesses find one in the window.
 REGISTERS = 14
+#: Cycles in which banks take what is evicted, units offer results, and uops write whole registers, with one
+#: probability each: rarely, every other time or nearly always.
+PHASE = 50
 
 
 def machine(warps: int, window: int, entries: str, lanes: int, stages: int = 0) -> SmConfig:
@@ -112,6 +115,7 @@ class Bench:
         self.happened: Counter[str] = Counter()
         # Uop and register that each unit offers.
         self.heads: list[tuple[TraceUop, int] | None] = [None] * UNITS
+        self.eviction = self.offering = self.whole = 0.5
         self.shown: dict[tuple[int, int], list[int]] = {}  # by uop in collection and number of the read
 
     def value(self) -> Value:
@@ -139,6 +143,10 @@ class Bench:
             assert ctx.get(rtl.may_issue) == model.may_issue, where
             assert ctx.get(rtl.may_slide) == model.may_slide, where
             assert ctx.get(rtl.holds) == model.holds, where
+            if cycle % PHASE == 0:
+                self.eviction, self.offering, self.whole = (
+                    self.rng.choice((0.05, 0.5, 0.95)) for _ in range(3)
+                )
             self._plan()
             self._results(ctx)
             gone = self._dispatch(ctx, cycle)
@@ -176,7 +184,7 @@ class Bench:
         offers = []
         for unit in sorted(range(UNITS), key=lambda unit: (unit - first) % writers):
             queue, port = self.results[unit], rtl.result[unit]
-            offered = bool(queue) and rng.random() < 0.6
+            offered = bool(queue) and rng.random() < self.offering
             ctx.set(port.valid, offered)
             if offered:
                 uop = queue[0]
@@ -245,7 +253,7 @@ class Bench:
     def _evict(self, ctx: Any) -> None:
         evicted, port = self.model.evicted, self.rtl.evicted[0]
         assert bool(ctx.get(port.valid)) == (evicted is not None)
-        ready = self.rng.random() < 0.5
+        ready = self.rng.random() < self.eviction
         ctx.set(port.ready, ready)
         if evicted is not None:
             warp, register, value = evicted
@@ -388,10 +396,10 @@ class Bench:
             self.seqs[warp] | (MOVE if rng.random() < 0.15 else 0),
             unit=rng.choice((*Unit, Unit.LSU, Unit.LSU, Unit.LSU)),
             sources=tuple(rng.sample(range(REGISTERS), rng.choice((0, 1, 2, 2, 3, 3, 6)))),
-            destination=rng.randrange(REGISTERS - count + 1),
+            destination=rng.randrange(rng.choice((REGISTERS, 7)) - count + 1),
             count=count,
             values=[self.value() for _ in range(count)],
-            lane_mask=every if rng.random() < 0.7 else rng.randrange(1, every + 1),
+            lane_mask=every if rng.random() < self.whole else rng.randrange(1, every + 1),
             memory=rng.randrange(13),
             passes=rng.randrange(9),
             write_back=rng.choice((TO_COLLECTOR, TO_BANKS, 3)) if self.hints else 3,

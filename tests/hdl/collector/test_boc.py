@@ -3,11 +3,14 @@ included."""
 
 from __future__ import annotations
 
+import random
 from collections import Counter
+from dataclasses import dataclass
 from functools import partial, reduce
 from operator import and_
 from typing import Any
 
+import numpy as np
 import pytest
 from amaranth.hdl import Mux, Value
 from hypothesis import given, settings, strategies
@@ -17,7 +20,7 @@ from tests.hdl.collector.boc_bench import BOCS, Bench
 from tests.hdl.collector.boc_mutants import DISPATCH_MUTANTS, RESULT_MUTANTS, plant
 from tests.thinned import examples
 from warpbank.arch.config import preset
-from warpbank.arch.uop import Unit
+from warpbank.arch.uop import TO_BANKS, TO_COLLECTOR, Unit
 from warpbank.golden.collector.window import OLDEST
 from warpbank.hdl.collector import boc
 from warpbank.hdl.collector.boc import Boc
@@ -39,10 +42,20 @@ def test_equals_golden(machine: str, seed: int, unit: Any) -> None:
     lockstep(machine, seed, unit)
 
 
-@pytest.mark.parametrize("machine", ["single", "staged_short", "short"])
-def test_the_first_cycles_equal_golden(machine: str) -> None:
+@pytest.mark.parametrize(
+    ("machine", "unit", "cycles"),
+    [
+        ("single", Boc, 60),
+        ("staged_short", Boc, 60),
+        ("short", Boc, 60),
+        ("staged", Boc, 120),
+        ("staged", WriteThrough, 60),
+        ("full", WriteThrough, 120),
+    ],
+)
+def test_the_first_cycles_equal_golden(machine: str, unit: Any, cycles: int) -> None:
     """A short run, which most wrong changes of a collector do not outlive."""
-    Bench(machine, 3, Boc, hints=True).run(60)
+    Bench(machine, 3, unit, hints=True).run(cycles)
 
 
 @pytest.mark.long
@@ -75,32 +88,111 @@ def test_what_matters_happens() -> None:
         assert happened[name] >= 5, f"{name} happened {happened[name]} times"
 
 
-class _Scripted(Bench):
-    """One warp, whose uops read what a script says, write nothing, and issue as soon as they may."""
+@dataclass(frozen=True)
+class _Step:
+    """What warp 0 does next.
 
-    def __init__(self, script: list[tuple[int, ...]]) -> None:
-        super().__init__("single", 1)
-        self._script = script
+    Parameters
+    ----------
+    uop : fields of the uop that issues as soon as it may; none: nothing issues in `cycles`.
+    eviction, offering : as of the bench, up to the next step.
+    """
+
+    uop: dict[str, Any] | None = None
+    cycles: int = 1
+    eviction: float = 1.0
+    offering: float = 1.0
+
+
+class _Scripted(Bench):
+    """One warp that follows a script."""
+
+    def __init__(self, name: str, script: list[_Step]) -> None:
+        super().__init__(name, 1)
+        self._script = iter(script)
+        self._step: _Step | None = next(self._script)
+        self._cycles = 0
+
+    @property
+    def ended(self) -> bool:
+        """The script was followed to its end."""
+        return self._step is None
 
     def _plan(self) -> None:
         self.warp = self.started = 0
         self.slides = self.starts = False
-        self.uop = None
-        if self.seqs[0] < len(self._script) and self.model.may_issue & 1:
-            uop = make_uop(0, self.seqs[0], unit=Unit.ALU, sources=self._script[self.seqs[0]])
+        self.uop, step = None, self._step
+        if step is None:
+            return
+        self.eviction, self.offering = step.eviction, step.offering
+        self._cycles += 1
+        if step.uop is not None and self.model.may_issue & 1:
+            uop = make_uop(0, self.seqs[0], unit=Unit.ALU, **step.uop)
             self.uop = None if self.scoreboard.hazard(uop) else uop
+        if self.uop is not None or (step.uop is None and self._cycles >= step.cycles):
+            self._step, self._cycles = next(self._script, None), 0
+
+
+def _read(*sources: int, **others: float) -> _Step:
+    return _Step({"sources": sources}, **others)  # type: ignore[arg-type]
 
 
 def test_of_two_entries_the_older_one_is_squeezed_out_up_to_the_oldest_age() -> None:
     """Ages are counted up to the oldest one; entries of that age are squeezed out by number."""
-    script: list[tuple[int, ...]] = []
+    script: list[_Step] = []
     for age in range(OLDEST - 2, OLDEST + 2):
-        script += [(10,), *6 * [(11,)]]  # the entry of 10 leaves, and 12 takes it: newer, of a lower number
-        script += age * [(11, 12)]
-        script += [(0, 1, 2, 3, 4, 5), *6 * [()]]  # with six new ones there is room for one of both
-    bench = _Scripted(script).run(4 * len(script))
-    assert bench.seqs == [len(script)]
+        script += [_read(10), *6 * [_read(11)]]  # the entry of 10 leaves, and 12 takes it: newer, lower
+        script += age * [_read(11, 12)]
+        script += [_read(0, 1, 2, 3, 4, 5), *6 * [_read()]]  # six new ones leave room for one of both
+    bench = _Scripted("single", script).run(4 * len(script))
+    assert bench.ended
     assert bench.happened["squeeze"] == 4
+
+
+@pytest.mark.parametrize("machine", ["single", "staged"])
+def test_a_value_that_waits_for_a_part_leaves_the_window(machine: str) -> None:
+    """A whole result, then a part of it that comes when the window has passed, the entry was squeezed out, or
+    the banks have taken the whole one."""
+    rng = random.Random(7)
+    every, script = BOCS[machine].lane_mask, list[_Step]()
+    for _ in range(6):
+        register = rng.randrange(2)
+        written = {"destination": register, "count": 1, "lane_mask": every}
+        values = [np.array([rng.getrandbits(32)] * every.bit_length(), np.uint32) for _ in range(2)]
+        hints = [rng.choice((TO_COLLECTOR, TO_BANKS, 3)) for _ in range(2)]
+        script.append(_Step({**written, "values": values[:1], "write_back": hints[0] | TO_COLLECTOR}))
+        script.append(_Step(cycles=6, eviction=0))
+        part = rng.choice((every, 1))
+        script.append(
+            _Step({**written, "lane_mask": part, "values": values[1:], "write_back": hints[1]}, offering=0.05)
+        )
+        taken = rng.choice((0.1, 0.1, 0.5))
+        for _ in range(rng.randrange(5)):
+            sources = rng.sample(range(2, 14), rng.choice((1, 2, 6)))
+            script.append(_read(*sources, eviction=taken, offering=0.05))
+        script.append(_Step(cycles=rng.randrange(1, 4), eviction=taken, offering=0.05))
+        script.append(_Step(cycles=4, eviction=taken))
+        script += 4 * [_read()] if rng.random() < 0.5 else []
+    bench = _Scripted(machine, script).run(7 * len(script))
+    assert bench.ended
+
+
+def test_a_part_comes_about_when_its_value_is_squeezed_out() -> None:
+    """A dirty value that nobody wants in the banks has to get there once it is squeezed out, and a part that
+    is on its way finds it still."""
+    every, script = BOCS["staged_short"].lane_mask, list[_Step]()
+    for cycles in range(6):
+        written = {"destination": 0, "count": 1, "write_back": TO_COLLECTOR}
+        values = [np.array([number] * every.bit_length(), np.uint32) for number in (cycles, 100 + cycles)]
+        script += [_Step({**written, "lane_mask": every, "values": values[:1]}), _Step(cycles=6)]
+        script.append(_Step({**written, "lane_mask": 1, "values": values[1:]}))
+        script.append(_Step(cycles=3, offering=0))  # it is dispatched
+        script.append(_read(1, 2, 3, 4, 5, 6, eviction=0, offering=0))
+        script += [_Step(eviction=0, offering=0)] * cycles
+        script += [_Step(cycles=3, eviction=0), _Step(cycles=6), *8 * [_read()]]
+    bench = _Scripted("staged_short", script).run(4 * len(script) + 60)
+    assert bench.ended
+    assert bench.happened["squeeze"] >= 6
 
 
 class OneTooOld(Entries):
