@@ -50,7 +50,7 @@ def _whole_type(form: Form) -> PtxType:
 def _arithmetic(ctx: Context, form: Form, op: Op, sources: int, neg: int = 0) -> None:
     """FADD, FMUL or FFMA with every modifier they share; f32x2 word by word, and narrow factors and addends
     widened first."""
-    rnd = form.choice(ROUNDINGS, Rnd.RN)
+    rnd = form.choice(ROUNDINGS, None if op == Op.FFMA else Rnd.RN)
     ftz, sat, relu = form.flag("ftz"), form.flag("sat"), form.flag("relu")
     form.flag("noftz")
     if form.flag("f32x2"):
@@ -142,12 +142,18 @@ def sign(ctx: Context, form: Form) -> None:
     )
 
 
+def _needed(form: Form, rnd: Rnd | None) -> Rnd:
+    """The rounding of an instruction that has an approximation as well."""
+    if rnd is None:
+        form.refuse("a rounding such as .rn is needed, or .approx of an .f32")
+    return rnd
+
+
 def divide(ctx: Context, form: Form) -> None:
     """div: rounded ones are a macro op; .approx is a reciprocal and a product, .full one with operands scaled
     into range."""
-    approximate, full = form.flag("approx"), form.flag("full")
-    rnd = form.choice(ROUNDINGS, Rnd.RN)
-    ftz = form.flag("ftz")
+    approximate, full, ftz = form.flag("approx"), form.flag("full"), form.flag("ftz")
+    rnd = form.maybe(ROUNDINGS)
     ptx = _float_type(form)
     form.arity(3)
     form.done()
@@ -156,8 +162,10 @@ def divide(ctx: Context, form: Form) -> None:
     if ptx.name not in ("f32", "f64"):
         form.refuse(f"division of .{ptx.name} is not supported: divide in f32 and convert")
     if not (approximate or full):
-        ctx.emit(Op.FDIV, dst, a, b, dtype=ptx.dtype, rnd=rnd, ftz=ftz)
+        ctx.emit(Op.FDIV, dst, a, b, dtype=ptx.dtype, rnd=_needed(form, rnd), ftz=ftz)
         return
+    if ptx.name != "f32":
+        form.refuse("approximations divide .f32 alone: take a rounding such as .rn")
     if full:
         large, small = ctx.temp_predicate(), ctx.temp_predicate()
         scale = ctx.temp()
@@ -202,7 +210,7 @@ def function(ctx: Context, form: Form) -> None:
             form.refuse(
                 "only its .approx form exists" if rounded is None else f".{ptx.name} is not supported"
             )
-        ctx.emit(rounded, dst, a, dtype=ptx.dtype, rnd=rnd or Rnd.RN, ftz=ftz)
+        ctx.emit(rounded, dst, a, dtype=ptx.dtype, rnd=_needed(form, rnd), ftz=ftz)
         return
     aux = int(_FUNCTIONS[form.opcode])
     if ptx.name == "f32":
