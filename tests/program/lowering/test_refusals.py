@@ -124,7 +124,6 @@ def test_every_needed_opcode_has_a_rule() -> None:
         ("mov.b64 %rd1, 0f3F800000;", "a .b64 takes a constant without a point or of doubles"),
         ("ld.global.f16 %h1, [%rd1];", ".f16 is no type of ld"),
         ("cvt.rn.f32.b32 %f1, %r1;", ".b32 is no type of cvt"),
-        ("sqrt.rn.f16 %h1, %h2;", ".f16 is not supported"),
         ("add.f32 %f1, %f2, %r1i;", "operand %r1i is a .s32 where a .f32 is expected: take a .b32 register"),
         ("add.s32 %f1, %r1, %r2;", "its destination %f1 is a .f32 where a .s32 is expected"),
         ("st.global.u32 [%rd1], %f1;", "operand %f1 is a .f32 where a .u32 is expected"),
