@@ -10,6 +10,9 @@ import typer
 from bench import command_line, ends
 from tests.synth import library
 from warpbank.program.errors import WarpbankError
+from warpbank.synth import flow
+from warpbank.synth.errors import MapperError
+from warpbank.synth.flow import Tools
 
 
 def test_groups(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -25,6 +28,28 @@ def test_groups(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines()[2:] == [
         f"| {' | '.join(row)} |" for row in rows if "output" in row[0]
     ]
+
+
+def test_a_group_that_the_mapper_fails_at_does_not_lose_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "small.lib").write_text(library.text())
+    asked: list[str] = []
+    alone = flow.alone
+
+    def failing(tools: Tools, folder: Path, picoseconds: float, way: str = flow.QUICK) -> float:
+        asked.append(way)
+        if len(asked) <= 2:
+            raise MapperError("Assertion failed")
+        return alone(tools, folder, picoseconds, way)
+
+    monkeypatch.setattr(flow, "alone", failing)
+    ends.main("places", only="", liberty=[str(tmp_path / "small.lib")], gates=20)
+    said = [line.strip("| ").split(" | ")[3] for line in capsys.readouterr().out.splitlines()[2:]]
+    assert asked[:2] == [flow.QUICK, flow.BARE]
+    assert said[-1] == "the mapper failed"
+    assert len(said) > 1
+    assert all(float(each) > 0 for each in said[:-1])
 
 
 def test_another_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
