@@ -60,7 +60,7 @@ _WAYS = {
 }
 #: Then buffers, then sizes as small as the time allows.
 _SIZED = (
-    "buffer -c -p",
+    "buffer -c -p{gain}",
     "topo",
     "upsize -D {picoseconds} -c",
     "dnsize -D {picoseconds} -G {gap} -c",
@@ -69,6 +69,11 @@ _SIZED = (
 #: By how many ps the slowest path may become slower while cells are made smaller: the mapper's own choice,
 #: and one that takes some 5 % more area and less time.
 LOOSE, TIGHT = 1000, 0
+#: Loads that buffers may leave a cell, in percent of what its own input is: the mapper's own choice, 300, and
+#: larger ones, for designs whose wires alone weigh more.
+_GAINS = ("", " -G 1200", " -G 4800", " -G 19200")
+#: How the mapper says that it left nets as they were.
+_UNBUFFERED = "Buffering could not be completed"
 #: How registers are read: at their output, at their inverted one, at whichever a gate wants.
 PLAIN, INVERTED, BOTH = "plain", "inverted", "both"
 #: Delay in ps, as the mapper prints it.
@@ -177,8 +182,6 @@ def mapped(
     gap : `LOOSE` or `TIGHT`.
     order : seed of the order in which the mapper meets the cells of `coarse.il`; 0: as they stand there.
     """
-    for name, target in (("speed", picoseconds), ("most", 1)):
-        (folder / f"{name}.abc").write_text(_script(way, target, gap))
     (folder / "load.constr").write_text(f"set_driving_cell {tools.driver.name}\nset_load {tools.load:.4f}\n")
     flop = tools.library.flop
     start = "coarse.il"
@@ -212,14 +215,18 @@ def mapped(
         if marks:
             passes = ["read_json parts.json"]
             picoseconds *= 1 - _UNSEEN
-            (folder / "speed.abc").write_text(_script(way, picoseconds, gap))
             passes += [f"{abc} -D {picoseconds:.0f} -script speed.abc a:{mark}" for mark in marks]
     elif around:
         yosys.run([*passes, "write_json parts.json"], folder)
         memory_paths.part(folder / "parts.json", top, set(around))
         passes = ["read_json parts.json"]
         passes += [f"{abc} -D 1 -script most.abc a:{name}" for name in memory_paths.APART]
-    yosys.run([*passes, f"{abc} -D {picoseconds:.0f} -script speed.abc", *_WRITTEN], folder)
+    for gain in _GAINS:
+        for name, target in (("speed", picoseconds), ("most", 1)):
+            (folder / f"{name}.abc").write_text(_script(way, target, gap, gain))
+        said = yosys.run([*passes, f"{abc} -D {picoseconds:.0f} -script speed.abc", *_WRITTEN], folder)
+        if _UNBUFFERED not in said:
+            break
     return marks
 
 
@@ -293,9 +300,10 @@ def _before(
     return passes
 
 
-def _script(way: str, picoseconds: float, gap: int = LOOSE) -> str:
-    """Script of the mapper, for a time between registers."""
-    return "\n".join((*_WAYS[way], *_SIZED)).format(picoseconds=f"{picoseconds:.0f}", gap=gap) + "\n"
+def _script(way: str, picoseconds: float, gap: int = LOOSE, gain: str = "") -> str:
+    """Script of the mapper, for a time between registers; `gain` is one of `_GAINS`."""
+    commands = "\n".join((*_WAYS[way], *_SIZED))
+    return commands.format(picoseconds=f"{picoseconds:.0f}", gap=gap, gain=gain) + "\n"
 
 
 def _kept(unread: Sequence[str]) -> list[str]:

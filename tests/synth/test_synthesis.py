@@ -107,6 +107,31 @@ def test_a_longer_chain_is_slower(cells: Path, tmp_path: Path) -> None:
     assert delays[1] > delays[0]
 
 
+def test_nets_that_the_mapper_leaves_without_buffers_are_buffered(
+    cells: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where wires weigh more than the mapper's buffers may drive, it says so and leaves nets as they were. It
+    is asked again, with buffers that may drive more."""
+    scripts: list[str] = []
+    run = yosys.run
+
+    def failing(passes: list[str], folder: Path) -> str:
+        said = run(passes, folder)
+        if passes[-1].startswith("write_verilog"):
+            scripts.append((folder / "speed.abc").read_text())
+            if len(scripts) <= 2:
+                return (
+                    said + "ABC: Buffering could not be completed because the gain value (300) is too low.\n"
+                )
+        return said
+
+    monkeypatch.setattr(yosys, "run", failing)
+    _, net = _built(Chain(3), "chain", cells, tmp_path)
+    commands = [line for script in scripts for line in script.splitlines() if line.startswith("buffer")]
+    assert commands == ["buffer -c -p", "buffer -c -p -G 1200", "buffer -c -p -G 4800"]
+    assert net.count()["DFF"] == 2
+
+
 @pytest.mark.parametrize(("kind", "words"), [("$_DLATCH_P_", "latches"), ("mystery", "no counterpart")])
 def test_what_cannot_be_mapped_is_an_error(kind: str, words: str, cells: Path, tmp_path: Path) -> None:
     tools, net = _built(Chain(3), "chain", cells, tmp_path)
