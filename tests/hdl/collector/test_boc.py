@@ -107,8 +107,8 @@ class _Step:
 class _Scripted(Bench):
     """One warp that follows a script."""
 
-    def __init__(self, name: str, script: list[_Step]) -> None:
-        super().__init__(name, 1)
+    def __init__(self, name: str, script: list[_Step], unit: Any = Boc) -> None:
+        super().__init__(name, 1, unit)
         self._script = iter(script)
         self._step: _Step | None = next(self._script)
         self._cycles = 0
@@ -149,8 +149,8 @@ def test_of_two_entries_the_older_one_is_squeezed_out_up_to_the_oldest_age() -> 
     assert bench.happened["squeeze"] == 4
 
 
-@pytest.mark.parametrize("machine", ["single", "staged"])
-def test_a_value_that_waits_for_a_part_leaves_the_window(machine: str) -> None:
+@pytest.mark.parametrize(("machine", "unit"), [("single", Boc), ("staged", Boc), ("staged", WriteThrough)])
+def test_a_value_that_waits_for_a_part_leaves_the_window(machine: str, unit: Any) -> None:
     """A whole result, then a part of it that comes when the window has passed, the entry was squeezed out, or
     the banks have taken the whole one."""
     rng = random.Random(7)
@@ -173,7 +173,7 @@ def test_a_value_that_waits_for_a_part_leaves_the_window(machine: str) -> None:
         script.append(_Step(cycles=rng.randrange(1, 4), eviction=taken, offering=0.05))
         script.append(_Step(cycles=4, eviction=taken))
         script += 4 * [_read()] if rng.random() < 0.5 else []
-    bench = _Scripted(machine, script).run(7 * len(script))
+    bench = _Scripted(machine, script, unit).run(7 * len(script))
     assert bench.ended
 
 
