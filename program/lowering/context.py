@@ -271,8 +271,7 @@ class Context:
     def converted(self, operand: Operand | None, ptx: PtxType) -> Reg:
         """Destination of a cvt to a float: the low words of the register; above the float it gets zeros."""
         dst = self.dst(operand, ptx.words, wider=True, bits=ptx.bits)
-        assert isinstance(operand, Register)
-        if self.register_type(operand).bits > ptx.bits:
+        if isinstance(operand, Register) and self.register_type(operand).bits > ptx.bits:
             self._check_carrier(operand, ptx, "its destination")
         for i in range(ptx.words, dst.width):
             self.emit(Op.MOV, dst.word(i), Imm(0))

@@ -188,6 +188,12 @@ def lowered(line: str) -> None:
     lower(parse(body(line), "some.ptx"), "k")
 
 
+@pytest.mark.parametrize("line", ["cvt.rn.f32.s32 _, %r1;", "cvt.u32.u16 _, %h1;", "mov.u32 _, %r1;"])
+def test_a_result_that_nobody_wants(line: str) -> None:
+    """It goes into a register of nobody's, whatever its type."""
+    lowered(line)
+
+
 @pytest.mark.parametrize(
     "line",
     [
