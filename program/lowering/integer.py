@@ -154,7 +154,7 @@ def _multiply_half(ctx: Context, form: Form, part: str, ptx: PtxType, addend: bo
         a, b = ctx.value(form.operands[1], ptx), ctx.value(form.operands[2], ptx)
     else:
         a, b = ctx.extended(form.operands[1], ptx), ctx.extended(form.operands[2], ptx)
-    dst = ctx.dst(form.operands[0], 1)
+    dst = ctx.dst(form.operands[0], 1, bits=32 if part == "wide" else None)
     if part == "hi":
         product = ctx.temp()
         ctx.emit(Op.IMUL, product, a, b)

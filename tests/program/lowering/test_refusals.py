@@ -289,6 +289,8 @@ def test_types_of_another_width(line: str, widths: str) -> None:
     ("line", "message"),
     [
         ("slct.b32.u64 %r1, %r2, %r3, %rd1;", "an .s32 or an .f32, not a .u64"),
+        ("mul.wide.u16 %h1, %h2, %h1;", "its destination %h1 is narrower than the result"),
+        ("mad.wide.s16 %h1, %h2, %h1, %r2;", "its destination %h1 is narrower than the result"),
         ("cvt.rn.f32.s32 %fd1, %r1;", "take a .b32 register, or a .b64"),
         ("mov.u32 %rd1, %tid.x;", "its destination %rd1 has 64 bits, its result at most 32"),
         ("mov.u64 %rd1, %tid.x;", "special register %tid.x has 32 bits"),
