@@ -90,11 +90,11 @@ def test_what_matters_happens() -> None:
 
 @dataclass(frozen=True)
 class _Step:
-    """What warp 0 does next.
+    """Step of a script: one uop, or some cycles in which nothing issues.
 
     Parameters
     ----------
-    uop : fields of the uop that issues as soon as it may; none: nothing issues in `cycles`.
+    uop : fields of the uop, which issues as soon as it may; none: nothing issues in `cycles`.
     eviction, offering : as of the bench, up to the next step.
     """
 
@@ -133,8 +133,8 @@ class _Scripted(Bench):
             self._step, self._cycles = next(self._script, None), 0
 
 
-def _read(*sources: int, **others: float) -> _Step:
-    return _Step({"sources": sources}, **others)  # type: ignore[arg-type]
+def _read(*sources: int, eviction: float = 1.0, offering: float = 1.0) -> _Step:
+    return _Step({"sources": sources}, eviction=eviction, offering=offering)
 
 
 def test_of_two_entries_the_older_one_is_squeezed_out_up_to_the_oldest_age() -> None:
