@@ -162,7 +162,8 @@ def mapped(
     gap: int = LOOSE,
 ) -> list[str]:
     """Technology mapping from `coarse.il` to `mapped.json` and `mapped.v` in `folder`; returns the parts that
-    were mapped by themselves.
+    were mapped by themselves. Where the mapper leaves nets without buffers it is asked again, with buffers
+    that may drive more (`_GAINS`).
 
     Parameters
     ----------
