@@ -45,7 +45,7 @@ def _conflicts(work: Work, cfg: Cfg) -> tuple[dict[int, int], dict[int, float]]:
                 conflicts.setdefault(p, 0)
             for p in written:
                 conflicts[p] |= alive & ~(1 << p)
-    for p in sorted(conflicts):
+    for p in conflicts:
         for other in members(conflicts[p]):
             conflicts[other] |= 1 << p
     return conflicts, costs
@@ -87,19 +87,18 @@ def _spill(work: Work, predicate: int, fixed: set[int]) -> None:
     for b, block in enumerate(work.kernel.blocks):
         instrs: list[Instr] = []
         origins: list[int] = []
-        held = -1  # temporary that still holds the predicate
+        held: int  # temporary that holds the predicate
         for instr, origin in zip(block.instrs, work.origins[b], strict=True):
             reads = predicate in instr.predicates_read()
             writes = predicate in instr.pdst
             if not reads and not writes:
                 instrs.append(instr)
                 origins.append(origin)
-                held = -1
                 continue
             merge = writes and own_guard_lost(instr)
-            # Spill code of another predicate, under this one as its guard: it must run in the very lanes of
-            # the instruction before it, so it takes the same temporary.
-            if held < 0 or origin >= 0 or writes:
+            # Spill code of another predicate, under this one as its guard, comes right behind an instruction
+            # under this guard: it must run in the very lanes of that, so it takes the same temporary.
+            if origin >= 0:
                 held = work.kernel.new_predicate()
                 fixed.add(held)
                 if reads or merge:
@@ -112,7 +111,6 @@ def _spill(work: Work, predicate: int, fixed: set[int]) -> None:
                 guard = None if merge or always(instr) else instr.guard
                 instrs.append(select(home, held, guard))
                 origins.append(-1)
-                held = -1
         block.instrs = instrs
         work.origins[b] = origins
 
