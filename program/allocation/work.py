@@ -119,14 +119,6 @@ class Work:
         self.report.spill_bytes = self.kernel.local_bytes - self.source.local_bytes
         return offset
 
-    def base_of(self, register: int) -> int:
-        """Group of a virtual register."""
-        groups = self.kernel.groups
-        for base in (register, register & ~1, register & ~3):
-            if groups.get(base, 0) > register - base:
-                return base
-        raise ValueError(f"{self.kernel.name}: virtual register {register} belongs to no group")
-
     def rename(self, words: dict[int, int]) -> None:
         """Replace register words, groups staying together."""
         for block in self.kernel.blocks:
