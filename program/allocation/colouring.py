@@ -80,7 +80,7 @@ class Colourer:
                 heapq.heappop(heap)
                 continue
             if d + graph.widths[base] > self.limit:
-                while cheapest and not remaining >> cheapest[0][1] & 1:
+                while not remaining >> cheapest[0][1] & 1:
                     heapq.heappop(cheapest)
                 base = cheapest[0][1]
             order.append(base)
@@ -126,8 +126,8 @@ class Colourer:
                 if wish >= 0 and free >> wish & 1:
                     return wish
         lowest = (free & -free).bit_length() - 1
-        if graph.widths[base] < 4 and lowest < self.result.used:
-            width = graph.widths[base]
+        width = graph.widths[base]
+        if width < 4:
             inside = free & ((1 << self.result.used) - 1)
             for place in members(inside):
                 if not free >> (place ^ width) & 1:
@@ -143,12 +143,7 @@ class Colourer:
         for start in members(self.starts[width]):
             blockers, cost = [], 0.0
             for other in neighbours:
-                at = places[other]
-                if (
-                    at < start + width
-                    and start < at + graph.widths[other]
-                    and self._clash(base, start, other, at)
-                ):
+                if self._clash(base, start, other, places[other]):
                     blockers.append(other)
                     cost += self.cost[other]
             if best is None or cost < best[0]:

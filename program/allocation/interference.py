@@ -53,7 +53,7 @@ class Interference:
         self.costs: dict[int, float] = {}
         self.moves: list[tuple[int, int, int]] = []
         self.pressure = 0
-        for group, width in sorted(kernel.groups.items()):
+        for group, width in kernel.groups.items():
             for i in range(width):
                 self.base[group - VIRTUAL + i] = group - VIRTUAL
         used: dict[int, float] = {}
