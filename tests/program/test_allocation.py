@@ -9,11 +9,18 @@ from hypothesis import strategies as st
 
 from tests.program.random_kernels import random_kernel, same_behaviour
 from warpbank import workloads
-from warpbank.program.allocation import allocate, allocate_with_report, colouring, interference, spilling
+from warpbank.program.allocation import (
+    allocate,
+    allocate_with_report,
+    allocator,
+    colouring,
+    interference,
+    spilling,
+)
 from warpbank.program.allocation.check import AllocationError, check_allocation
-from warpbank.program.allocation.work import recipes
+from warpbank.program.allocation.work import Work, joined_groups, recipes
 from warpbank.program.errors import WarpbankError
-from warpbank.program.isa import Block, Cmp, Const, DType, Imm, Instr, Kernel, Op, Pred, Reg, Space
+from warpbank.program.isa import PT, RZ, Block, Cmp, Const, DType, Imm, Instr, Kernel, Op, Pred, Reg, Space
 from warpbank.program.liveness import Backward
 from warpbank.program.lowering import lower
 from warpbank.program.ptx.parser import parse
@@ -69,6 +76,24 @@ def test_a_packed_pair_takes_its_words_in_and_every_move_goes():
     result, report = allocate_with_report(k)
     assert (result.registers, report.moves_coalesced) == (2, 3)
     assert [i.op for i in result.instructions()] == [Op.S2R, Op.IADD, Op.ST, Op.ST, Op.EXIT]
+
+
+@pytest.mark.parametrize(
+    ("move", "whether"),
+    [
+        (Instr(Op.MOV, dst=Reg(1), srcs=(Reg(2),)), True),
+        (Instr(Op.MOV, dst=Reg(1), srcs=(Reg(2),), guard=Pred(PT)), True),
+        (Instr(Op.MOV, dst=Reg(1), srcs=(Reg(2),), guard=Pred(0)), False),
+        (Instr(Op.MOV, dst=Reg(2, 2), srcs=(Reg(4, 2),)), True),
+        (Instr(Op.MOV, dst=Reg(2, 2), srcs=(Reg(4),)), False),
+        (Instr(Op.MOV, dst=Reg(RZ), srcs=(Reg(2),)), False),
+        (Instr(Op.MOV, dst=Reg(1), srcs=(Reg(RZ),)), False),
+        (Instr(Op.MOV, dst=Reg(1), srcs=(Imm(2),)), False),
+        (Instr(Op.IADD, dst=Reg(1), srcs=(Reg(2), Reg(3))), False),
+    ],
+)
+def test_a_move_copies_one_register_into_another_in_all_lanes(move, whether):
+    assert interference.is_move(move) is whether
 
 
 def test_mma_accumulators_stay_in_place():
@@ -163,6 +188,48 @@ def test_more_than_seven_predicates_go_through_registers():
     assert report.spilled_predicates >= 5
 
 
+def test_a_kernel_without_registers_and_predicates_needs_none():
+    result = allocate(straight(fresh()))
+    assert (result.registers, result.predicates) == (0, 0)
+
+
+def test_the_search_for_the_fewest_registers_leaves_no_number_out():
+    assert allocate(random_kernel(8, groups=24, length=6)).registers == 24
+
+
+def test_a_group_that_only_unspillable_ones_are_in_the_way_of_is_spilled():
+    _, report = allocate_with_report(random_kernel(66, groups=40, length=20), 16)
+    assert (report.rounds, report.spill_loads, report.spill_stores) == (4, 15, 14)
+
+
+class StuckAtFirst(colouring.Colourer):
+    """Colouring in which an unspillable group finds no place unless it is served first."""
+
+    def run(self):
+        result = super().run()
+        if not self.first:
+            result.stuck.append(result.places.popitem()[0])
+        return result
+
+
+def test_a_stuck_group_is_served_first_in_the_next_attempt(monkeypatch):
+    """The search for fewer registers, which serves none first, finds nothing then."""
+    kernel = random_kernel(8, groups=24, length=6)
+    monkeypatch.setattr(allocator, "Colourer", StuckAtFirst)
+    result, report = allocate_with_report(kernel)
+    check_allocation(kernel, result, report)
+    assert report.rounds == 1
+
+
+def test_inserted_instructions_have_the_origin_that_the_report_promises():
+    kernel = random_kernel(5, groups=40, length=20, predicates=14)
+    _, report = allocate_with_report(kernel, 16)
+    assert report.spilled_predicates
+    assert report.spill_loads
+    assert report.spill_stores
+    assert {o for origins in report.origins for o in origins if o < 0} == {-1}
+
+
 def test_what_cannot_be_is_refused():
     with pytest.raises(WarpbankError, match="max_registers is 15"):
         allocate(straight(fresh()), 15)
@@ -173,6 +240,25 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(WarpbankError, match="IADD at line 7 needs 20 registers at once"):
         allocate(straight(k, *loads, monster), 16)
     assert allocate(k, 24).registers == 20
+
+
+def test_what_is_refused_is_the_first_instruction_with_most_registers_that_uses_the_group():
+    k = fresh()
+    written, read, other = k.new_register(4), k.new_register(4), k.new_register(4)
+    code = straight(
+        k,
+        Instr(Op.LD, dst=written, srcs=(Imm(0),), size=16, line=3),
+        Instr(Op.ST, srcs=(other, other.word(0), read.word(0)), line=4),
+        Instr(Op.ST, srcs=(read, other.word(0)), line=5),
+        Instr(Op.ST, srcs=(read, other.word(1)), line=6),
+        Instr(Op.ST, srcs=(other, written.word(0)), line=7),
+        Instr(Op.ST, srcs=(other, Reg(written.index + 4)), line=8),
+    )
+    work = Work(code, 16)
+    assert "ST at line 4 needs 5 registers" in allocator._too_many(work, read.index)
+    assert "ST at line 7 needs 5 registers" in allocator._too_many(work, written.index)
+    code.blocks[0].instrs = code.blocks[0].instrs[:3]
+    assert "LD at line 3 needs 4 registers" in allocator._too_many(Work(code, 16), written.index)
 
 
 # ---- tests of the tests
@@ -265,6 +351,15 @@ def test_neighbours_that_one_operand_spans_become_a_group():
     load = Instr(Op.LD, dst=pair, srcs=(Imm(0),), size=8)
     result = allocate(straight(k, load, Instr(Op.ST, srcs=(Imm(0), pair), size=8)))
     assert result.registers == 2
+
+
+def test_neighbours_that_an_operand_spans_in_part_are_left_alone():
+    k = fresh()
+    first = k.new_register()
+    k.new_register(2)
+    k.groups = {first.index: 1, first.index + 1: 2}
+    operand = Reg(first.index, 2)
+    assert joined_groups(straight(k, Instr(Op.ST, srcs=(Imm(0), operand), size=8))) == k.groups
 
 
 @pytest.mark.quick("[a-k]*")
