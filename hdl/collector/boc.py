@@ -619,4 +619,4 @@ class Boc(BocEvents, wiring.Component):
         width, values = self.place_width(self._config), self._values[collector].memory.data
         row = context.get(self._rows[collector])
         places = [row >> slot * width & (1 << width) - 1 for slot in range(MAX_SOURCES)]
-        return [context.get(values[place]) if place < self._entries else 0 for place in places]
+        return [context.get(values[place]) for place in places]

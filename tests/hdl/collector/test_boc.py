@@ -58,6 +58,11 @@ def test_the_first_cycles_equal_golden(machine: str, unit: Any, cycles: int) -> 
     Bench(machine, 3, unit, hints=True).run(cycles)
 
 
+def test_nothing_is_kept_without_write_back() -> None:
+    """As no pass makes hints for such a collector: every result is for the banks, too."""
+    Bench("staged", 4, WriteThrough, hints=False).run(90)
+
+
 @pytest.mark.long
 def test_what_matters_happens() -> None:
     """The stimulus reaches every corner: a comparison of units at rest would show nothing."""
@@ -193,6 +198,21 @@ def test_a_part_comes_about_when_its_value_is_squeezed_out() -> None:
     bench = _Scripted("staged_short", script).run(4 * len(script) + 60)
     assert bench.ended
     assert bench.happened["squeeze"] >= 6
+
+
+@pytest.mark.parametrize("machine", ["short", "staged_short"])
+def test_a_result_whose_entry_was_squeezed_out_goes_to_the_banks(machine: str) -> None:
+    """The entry waits for it until the window has passed, and holds nothing."""
+    every, script = BOCS[machine].lane_mask, list[_Step]()
+    for cycles in range(4):
+        values = [np.array([cycles + 1] * every.bit_length(), np.uint32)]
+        written = {"destination": 0, "count": 1, "lane_mask": every, "values": values}
+        script += [_Step({**written, "write_back": 3}, offering=0), _Step(cycles=3, offering=0)]
+        script += [_read(1, 2, 3, 4, 5, 6, offering=0), *cycles * [_Step(offering=0)]]
+        script += [_Step(cycles=6), _read(0), *8 * [_read()]]
+    bench = _Scripted(machine, script).run(4 * len(script))
+    assert bench.ended
+    assert bench.happened["squeeze"] == 8  # another for the read of the register
 
 
 class OneTooOld(Entries):
