@@ -58,6 +58,13 @@ def test_the_first_cycles_equal_golden(machine: str, unit: Any, cycles: int) -> 
     Bench(machine, 3, unit, hints=True).run(cycles)
 
 
+@pytest.mark.parametrize(("machine", "seed"), [("full", 13), ("wide", 8)])
+def test_what_is_rare_equals_golden(machine: str, seed: int) -> None:
+    """In `full` units choose uops of one tag in two collectors; in `wide` no result is taken while two wait
+    for operands to arrive."""
+    Bench(machine, seed, Boc, hints=True).run(80)
+
+
 def test_nothing_is_kept_without_write_back() -> None:
     """As no pass makes hints for such a collector: every result is for the banks, too."""
     Bench("staged", 4, WriteThrough, hints=False).run(90)
