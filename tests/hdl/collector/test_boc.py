@@ -58,11 +58,16 @@ def test_the_first_cycles_equal_golden(machine: str, unit: Any, cycles: int) -> 
     Bench(machine, 3, unit, hints=True).run(cycles)
 
 
-@pytest.mark.parametrize(("machine", "seed"), [("full", 13), ("wide", 8)])
-def test_what_is_rare_equals_golden(machine: str, seed: int) -> None:
-    """In `full` units choose uops of one tag in two collectors; in `wide` no result is taken while two wait
-    for operands to arrive."""
-    Bench(machine, seed, Boc, hints=True).run(80)
+@pytest.mark.parametrize(
+    ("machine", "seed", "cycles"),
+    [
+        pytest.param("full", 13, 60, id="uops-of-one-tag-in-two-collectors"),
+        pytest.param("full", 29, 100, id="values-to-evict-in-three-collectors"),
+        pytest.param("wide", 8, 80, id="two-results-wait-for-operands-to-arrive"),
+    ],
+)
+def test_what_is_rare_equals_golden(machine: str, seed: int, cycles: int) -> None:
+    Bench(machine, seed, Boc, hints=True).run(cycles)
 
 
 def test_nothing_is_kept_without_write_back() -> None:
