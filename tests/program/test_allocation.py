@@ -162,6 +162,29 @@ def test_constants_and_special_registers_are_computed_again_instead_of_spilled()
     assert (report.spill_loads, report.spill_stores, result.local_bytes) == (0, 0, 0)
 
 
+def test_a_copy_of_a_spilled_wide_constant_is_computed_in_its_place():
+    k = fresh()
+    constant, copy = k.new_register(2), k.new_register(2)
+    many = [k.new_register() for _ in range(16)]
+    result, report = allocate_with_report(
+        straight(
+            k,
+            Instr(Op.MOV, dst=constant, srcs=(Imm(7 << 32 | 5, 2),)),
+            *(Instr(Op.LD, dst=r, srcs=(Imm(0),), offset=4 * i) for i, r in enumerate(many)),
+            *(Instr(Op.ST, srcs=(Imm(0), r)) for _ in range(5) for r in many),
+            Instr(Op.MOV, dst=copy, srcs=(constant,)),
+            Instr(Op.IADD, dst=copy.word(0), srcs=(copy.word(0), Imm(1))),
+            *(Instr(Op.ST, srcs=(Imm(0), copy), size=8) for _ in range(20)),
+            Instr(Op.ST, srcs=(Imm(0), constant), size=8),
+        ),
+        16,
+    )
+    check_allocation(k, result, report)
+    assert report.rematerialized == 1
+    words = [(i.dst.index % 2, i.srcs[0].value) for i in result.instructions() if i.op is Op.MOV]
+    assert words == [(0, 5), (1, 7)] * 2
+
+
 def test_a_wide_constant_is_computed_again_word_by_word():
     k = fresh()
     pair = k.new_register(2)
