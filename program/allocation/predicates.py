@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from warpbank.program.allocation.spilling import own_guard_lost
 from warpbank.program.allocation.work import Work
-from warpbank.program.cfg import Cfg, always
+from warpbank.program.cfg import Cfg
 from warpbank.program.isa import PT, Cmp, Imm, Instr, Op, Pred, Reg
 from warpbank.program.liveness import Liveness, mask_of, members
 
@@ -95,7 +95,7 @@ def _spill(work: Work, predicate: int, fixed: set[int]) -> None:
                 instrs.append(instr)
                 origins.append(origin)
                 continue
-            merge = writes and own_guard_lost(instr)
+            merge = own_guard_lost(instr)
             # Spill code of another predicate, under this one as its guard, comes right behind an instruction
             # under this guard: it must run in the very lanes of that, so it takes the same temporary.
             if origin >= 0:
@@ -108,7 +108,7 @@ def _spill(work: Work, predicate: int, fixed: set[int]) -> None:
             instrs.append(instr)
             origins.append(origin)
             if writes:
-                guard = None if merge or always(instr) else instr.guard
+                guard = None if merge else instr.guard
                 instrs.append(select(home, held, guard))
                 origins.append(-1)
         block.instrs = instrs
