@@ -61,6 +61,8 @@ def test_the_first_cycles_equal_golden(machine: str, unit: Any, cycles: int) -> 
 @pytest.mark.parametrize(
     ("machine", "seed", "cycles"),
     [
+        pytest.param("single", 24, 60, id="values-to-evict-in-one-collector"),
+        pytest.param("full", 22, 50, id="a-value-to-evict-is-used-and-another-is-not"),
         pytest.param("full", 13, 60, id="uops-of-one-tag-in-two-collectors"),
         pytest.param("full", 29, 100, id="values-to-evict-in-three-collectors"),
         pytest.param("wide", 8, 80, id="two-results-wait-for-operands-to-arrive"),
