@@ -68,9 +68,9 @@ class Colourer:
         graph = self.graph
         degree = {b: graph.degree(c, graph.widths[b]) for b, c in graph.groups.items()}
         initial = dict(degree)
-        heap = [(d, b) for b, d in sorted(degree.items())]
+        heap = [(d, b) for b, d in degree.items()]
         heapq.heapify(heap)
-        cheapest = [(self.cost[b] / max(1, initial[b]), b) for b in sorted(degree)]
+        cheapest = [(self.cost[b] / max(1, initial[b]), b) for b in degree]
         heapq.heapify(cheapest)
         remaining = sum(1 << b for b in degree)
         order = []

@@ -20,7 +20,22 @@ from warpbank.program.allocation import (
 from warpbank.program.allocation.check import AllocationError, check_allocation
 from warpbank.program.allocation.work import Work, joined_groups, recipes
 from warpbank.program.errors import WarpbankError
-from warpbank.program.isa import PT, RZ, Block, Cmp, Const, DType, Imm, Instr, Kernel, Op, Pred, Reg, Space
+from warpbank.program.isa import (
+    PT,
+    RZ,
+    Block,
+    Cmp,
+    Const,
+    DType,
+    Imm,
+    Instr,
+    Kernel,
+    Op,
+    Pred,
+    Reg,
+    Space,
+    Sreg,
+)
 from warpbank.program.liveness import Backward
 from warpbank.program.lowering import lower
 from warpbank.program.ptx.parser import parse
@@ -191,6 +206,21 @@ def test_a_wide_constant_is_computed_again_word_by_word():
     assert recipes(Instr(Op.MOV, dst=pair, srcs=(Imm(7 << 32 | 5, 2),))) == [Imm(5), Imm(7)]
     assert recipes(Instr(Op.MOV, dst=pair, srcs=(Const(16, 2),))) == [Const(16), Const(20)]
     assert recipes(Instr(Op.MOV, dst=pair, srcs=(Imm(5, 2),), guard=Pred(0))) is None
+
+
+@pytest.mark.parametrize(
+    "instr",
+    [
+        Instr(Op.S2R, dst=Reg(0), aux=Sreg.CLOCK),
+        Instr(Op.S2R, dst=Reg(0), aux=Sreg.TID_X, volatile=True),
+        Instr(Op.MOV, dst=Reg(0), srcs=(Imm(1),), pdst=(0,)),
+        Instr(Op.S2R, aux=Sreg.TID_X),
+        Instr(Op.IADD, dst=Reg(0), srcs=(Imm(1), Imm(2))),
+        Instr(Op.MOV, dst=Reg(0), srcs=(Reg(1),)),
+    ],
+)
+def test_what_changes_or_is_no_constant_is_not_computed_again(instr):
+    assert recipes(instr) is None
 
 
 def test_more_than_seven_predicates_go_through_registers():
