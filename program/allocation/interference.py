@@ -160,9 +160,7 @@ class Interference:
         if any(self.words[b + i] >> (a + offset + i) & 1 for i in range(inner)):
             return None
         union = (self.groups[a] | self.groups[b]) & ~(1 << a) & ~(1 << b)
-        fits = (
-            self.degree(union, width) + width <= limit or self.degree(union & crowded, width) + width <= limit
-        )
+        fits = self.degree(union & crowded, width) + width <= limit
         if not fits and self.groups[b] & crowded & ~self.groups[a] & ~(1 << a):
             return None
         for i in range(inner):
