@@ -345,20 +345,37 @@ RULES: dict[str, tuple[list[Instr], list[tuple[int, Instr]], str | None]] = {
 }
 
 
+def made_of(
+    source: list[Instr], result: list[tuple[int, Instr]], own: int = 0
+) -> tuple[Kernel, Kernel, AllocationReport]:
+    """Kernel with `own` bytes of local memory, its code on 8 registers with 32 bytes, and the report."""
+    end = Instr(Op.EXIT)
+    kernel = Kernel(
+        "k",
+        [Block("B0", [*source, end])],
+        {VIRTUAL: 1, VIRTUAL + 1: 1},
+        2,
+        local_bytes=own,
+        next_register=VIRTUAL + 2,
+    )
+    made = [*result, (len(source), end)]
+    blocks = [Block("B0", [instr for _, instr in made])]
+    code = replace(kernel, blocks=blocks, registers=8, predicates=4, local_bytes=32)
+    return kernel, code, AllocationReport(origins=[[origin for origin, _ in made]])
+
+
 @pytest.mark.parametrize("name", RULES)
 def test_a_rule(name: str) -> None:
     source, result, wrong = RULES[name]
-    end = Instr(Op.EXIT)
-    kernel = Kernel(
-        "k", [Block("B0", [*source, end])], {VIRTUAL: 1, VIRTUAL + 1: 1}, 2, next_register=VIRTUAL + 2
-    )
-    made = [*result, (len(source), end)]
-    code = replace(
-        kernel, blocks=[Block("B0", [instr for _, instr in made])], registers=8, predicates=4, local_bytes=32
-    )
-    report = AllocationReport(origins=[[origin for origin, _ in made]])
     with pytest.raises(AllocationError, match=wrong) if wrong else nullcontext():
-        check_allocation(kernel, code, report)
+        check_allocation(*made_of(source, result))
+
+
+def test_nothing_is_spilled_into_what_the_source_has_in_local_memory() -> None:
+    source, result = [load(X), store(X)], [(0, load(R0)), (-1, spill(R0, 5)), (1, store(R0))]
+    check_allocation(*made_of(source, result, own=20))
+    with pytest.raises(AllocationError, match="at 20 outside the spill area"):
+        check_allocation(*made_of(source, result, own=24))
 
 
 def test_every_instruction_has_an_origin() -> None:
