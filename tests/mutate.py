@@ -214,8 +214,9 @@ def _prover(path: Path, folder: Path) -> Prover:
 class Kept:
     """Results of the mutants of one file that are kept between runs.
 
-    A mutant that was killed stays so while the killing test is unchanged; others are judged again
-    when any of the tests has changed, or longer ones are to run.
+    A mutant that was killed stays so while the killing test is unchanged, and one that survived once is
+    argued for as long as there is a reason; others are judged again when any of the tests has changed, or
+    longer ones are to run.
 
     Parameters
     ----------
@@ -226,6 +227,7 @@ class Kept:
     """
 
     def __init__(self, path: Path, tests: Sequence[str], longest: float = LONGEST, select: str = "") -> None:
+        self._reasons = argued(path)
         self._file = FOLDER / f"{module_of(path)}-{digest([path])}.json"
         self._tests = f"{digest(ROOT / test for test in tests)}-{longest:g}{select and f' {select}'}"
         self._every = json.loads(self._file.read_text()) if self._file.exists() else {}
@@ -233,7 +235,11 @@ class Kept:
     def get(self, mutant: Mutant) -> Result | None:
         """The mutant's result, if it still holds."""
         found = self._every.get(mutant.key)
-        if found is None or found["tests"] not in (self._tests, self._killer(found["why"])):
+        if found is None:
+            return None
+        if found["result"] in ("survived", "argued") and mutant.key in self._reasons:
+            return Result(found["mutant"], "argued", self._reasons[mutant.key])
+        if found["result"] == "argued" or found["tests"] not in (self._tests, self._killer(found["why"])):
             return None
         return Result(found["mutant"], found["result"], found["why"])
 
@@ -271,11 +277,6 @@ def run(
     chosen_by = f"{select}{'' if proofs else ' without proofs'}"
     kept = {path: Kept(path, tests[path], longest, chosen_by) for path in asked}
     reasons = {path: argued(path) for path in asked}
-    for path, every in asked.items():
-        for each in every:  # a reason may have been found since a mutant survived
-            found = kept[path].get(each)
-            if found is not None and found.result == "survived" and each.key in reasons[path]:
-                kept[path].put(each, Result(found.mutant, "argued", reasons[path][each.key]))
     todo = {path: [each for each in every if kept[path].get(each) is None] for path, every in asked.items()}
     todo = {path: every for path, every in todo.items() if every}
     left, outside = sum(map(len, todo.values())), list[tuple[Path, Mutant]]()

@@ -84,6 +84,10 @@ def test_a_reason_makes_a_survivor_an_equivalent(tmp_path: Path, monkeypatch: py
     assert [(each.result, each.why) for each in results] == [("argued", "so"), ("survived", "")]
     recorded = mutate.entry(results, 2, 1)
     assert recorded["reasons"] == {str(mutant): "so"}
+    kept = mutate.Kept(FILE, ["tests/golden/test_sm.py"])
+    assert kept.get(mutant) == mutate.Result(str(mutant), "argued", "so")  # whatever its tests are
+    mutate.ARGUED.write_text("")
+    assert mutate.Kept(FILE, TESTS).get(mutant) is None
     mutate.ARGUED.write_text(entry.replace("change = '", "change = 'no "))
     with pytest.raises(ValueError, match=r"golden/lfsr\.py has no mutant no "):
         mutate.argued(FILE)
