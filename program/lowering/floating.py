@@ -18,6 +18,33 @@ _SIGNS = {
     "f16x2": 0x80008000,
     "bf16x2": 0x80008000,
 }
+_HALVES, _BRAINS = ("f16", "f16x2"), ("bf16", "bf16x2")
+_SUM = {"rounding": ("f32", "f64", "f32x2"), "ftz": ("f32", "f32x2", *_HALVES), "sat": ("f32", *_HALVES)}
+_EXTREMUM = {
+    "ftz": ("f32", *_HALVES),
+    "NaN": ("f32", *_HALVES, *_BRAINS),
+    "xorsign.abs": ("f32", *_HALVES, *_BRAINS),
+}
+#: Opcode -> modifier -> types with which PTX has it; `rounding` is any but to the nearest.
+_MODIFIERS: dict[str, dict[str, tuple[str, ...]]] = {
+    "add": _SUM,
+    "sub": _SUM,
+    "mul": _SUM,
+    "mad": _SUM,
+    "fma": {**_SUM, "rounding": (*_SUM["rounding"], *_BRAINS), "relu": (*_HALVES, *_BRAINS)},
+    "min": _EXTREMUM,
+    "max": _EXTREMUM,
+    "neg": {"ftz": ("f32", *_HALVES)},
+    "abs": {"ftz": ("f32", *_HALVES)},
+    "div": {"ftz": ("f32",)},
+    "rcp": {"ftz": ("f32", "f64")},
+    "rsqrt": {"ftz": ("f32", "f64")},
+    "sqrt": {"ftz": ("f32",)},
+    "sin": {"ftz": ("f32",)},
+    "cos": {"ftz": ("f32",)},
+    "lg2": {"ftz": ("f32",)},
+    "ex2": {"ftz": ("f32", *_BRAINS)},
+}
 _FUNCTIONS = {
     "rcp": Mufu.RCP,
     "rsqrt": Mufu.RSQRT,
@@ -47,13 +74,29 @@ def _whole_type(form: Form) -> PtxType:
     return ptx
 
 
+def _check(form: Form, name: str, **given: bool) -> None:
+    """Refuse modifiers that PTX does not have with a type."""
+    known = _MODIFIERS.get(form.opcode, {})
+    for modifier, there in given.items():
+        spelled = modifier.replace("_", ".")
+        types = known.get(spelled, ())
+        if there and name not in types:
+            what = f"{spelled} other than .rn" if spelled == "rounding" else f".{spelled}"
+            form.refuse(
+                f"{form.opcode} has no {what} with .{name}"
+                + (f", with {' and '.join(f'.{each}' for each in types)} alone" if types else "")
+            )
+
+
 def _arithmetic(ctx: Context, form: Form, op: Op, sources: int, neg: int = 0) -> None:
     """FADD, FMUL or FFMA with every modifier they share; f32x2 word by word, and narrow factors and addends
     widened first."""
     rnd = form.choice(ROUNDINGS, None if op == Op.FFMA else Rnd.RN)
     ftz, sat, relu = form.flag("ftz"), form.flag("sat"), form.flag("relu")
-    form.flag("noftz")
-    if form.flag("f32x2"):
+    if sat and relu:
+        form.refuse(".sat and .relu exclude each other")
+    if form.opcode != "mad" and form.flag("f32x2"):
+        _check(form, "f32x2", rounding=rnd is not Rnd.RN, ftz=ftz, sat=sat, relu=relu)
         form.arity(1 + sources)
         form.done()
         pairs = [ctx.value(o, TYPES["b64"]) for o in form.operands[1:]]
@@ -61,7 +104,8 @@ def _arithmetic(ctx: Context, form: Form, op: Op, sources: int, neg: int = 0) ->
         for i in range(2):
             ctx.emit(op, to.word(i), *(word(p, i) for p in pairs), dtype=DType.F32, rnd=rnd, ftz=ftz, neg=neg)
         return
-    ptx = _float_type(form)
+    ptx = _whole_type(form) if form.opcode == "mad" else _float_type(form)
+    _check(form, ptx.name, rounding=rnd is not Rnd.RN, ftz=ftz, sat=sat, relu=relu)
     narrow = (
         form.maybe({name: TYPES[name] for name in ("f16", "bf16")})
         if ptx.name == "f32" and op != Op.FMUL
@@ -104,27 +148,26 @@ def fused(ctx: Context, form: Form) -> None:
     _arithmetic(ctx, form, Op.FFMA, 3)
 
 
-def extremum(ctx: Context, form: Form, relu: bool) -> None:
-    """min, max of floats, with .NaN, .xorsign.abs and .relu."""
-    ftz = form.flag("ftz")
-    aux = int(form.flag("NaN"))
-    if form.flag("xorsign"):
+def extremum(ctx: Context, form: Form) -> None:
+    """min, max of floats, with .NaN and .xorsign.abs."""
+    ftz, nan, signs = form.flag("ftz"), form.flag("NaN"), form.flag("xorsign")
+    if signs:
         form.flag("abs")
-        aux |= 2
+    aux = nan | signs << 1
     ptx = _float_type(form)
+    _check(form, ptx.name, ftz=ftz, NaN=nan, xorsign_abs=signs)
     form.arity(3)
     form.done()
     a, b = ctx.value(form.operands[1], ptx), ctx.value(form.operands[2], ptx)
     dst = ctx.dst(form.operands[0], ptx.words)
     ctx.emit(Op.FMIN if form.opcode == "min" else Op.FMAX, dst, a, b, dtype=ptx.dtype, ftz=ftz, aux=aux)
-    if relu:
-        ctx.emit(Op.FMAX, dst, dst, Imm(0, ptx.words), dtype=ptx.dtype, ftz=ftz, aux=aux & 1)
 
 
 def sign(ctx: Context, form: Form) -> None:
     """neg, abs: the sign bit alone; with .ftz an addition of -0, which flushes."""
     ftz = form.flag("ftz")
     ptx = _float_type(form)
+    _check(form, ptx.name, ftz=ftz)
     form.arity(2)
     form.done()
     a = ctx.value(form.operands[1], ptx)
@@ -161,6 +204,7 @@ def divide(ctx: Context, form: Form) -> None:
     dst = ctx.dst(form.operands[0], ptx.words)
     if ptx.name not in ("f32", "f64"):
         form.refuse(f"division of .{ptx.name} is not supported: divide in f32 and convert")
+    _check(form, ptx.name, ftz=ftz)
     if not (approximate or full):
         ctx.emit(Op.FDIV, dst, a, b, dtype=ptx.dtype, rnd=_needed(form, rnd), ftz=ftz)
         return
@@ -198,10 +242,10 @@ def function(ctx: Context, form: Form) -> None:
     approximate = form.flag("approx")
     rnd = form.maybe(ROUNDINGS)
     ftz = form.flag("ftz")
-    form.flag("approx")
     ptx = _float_type(form)
     form.arity(2)
     form.done()
+    _check(form, ptx.name, ftz=ftz)
     a = ctx.value(form.operands[1], ptx)
     dst = ctx.dst(form.operands[0], ptx.words)
     rounded = {"rcp": Op.FRCP, "sqrt": Op.FSQRT}.get(form.opcode)
@@ -221,13 +265,15 @@ def function(ctx: Context, form: Form) -> None:
         if ftz:
             ctx.emit(Op.MUFU, dst, a, dtype=DType.F64, aux=aux, ftz=True)
             return
+        if form.opcode == "rcp":
+            form.refuse("rcp.approx of .f64 needs .ftz: take it, or a rounding such as .rn")
         # Without .ftz it is a function of all 64 bits, accurate to a few places of a double.
-        root = a
-        if form.opcode == "rsqrt":
-            root = ctx.temp(2)
-            ctx.emit(Op.FSQRT, root, a, dtype=DType.F64)
+        root = ctx.temp(2)
+        ctx.emit(Op.FSQRT, root, a, dtype=DType.F64)
         ctx.emit(Op.FRCP, dst, root, dtype=DType.F64)
     else:
+        if form.opcode == "ex2" and ptx.name in _BRAINS and not ftz:
+            form.refuse(f"ex2 of .{ptx.name} needs .ftz")
         _half_function(ctx, dst, a, ptx, aux, ftz)
 
 
@@ -242,8 +288,7 @@ def _half_function(ctx: Context, dst: Reg, a: Source, ptx: PtxType, aux: int, ft
             ctx.emit(Op.SHR, source, a, Imm(16))
         single = ctx.temp()
         ctx.emit(Op.CVT, single, source, dtype=DType.F32, stype=narrow)
-        # The subnormals of bf16 are those of f32.
-        ctx.emit(Op.MUFU, single, single, dtype=DType.F32, aux=aux, ftz=ftz and narrow is DType.BF16)
+        ctx.emit(Op.MUFU, single, single, dtype=DType.F32, aux=aux, ftz=ftz)
         last = ctx.temp() if ptx.packed else dst
         ctx.emit(Op.CVT, last, single, dtype=narrow, stype=DType.F32)
         results.append(last)

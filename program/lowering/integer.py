@@ -226,7 +226,6 @@ def divide(ctx: Context, form: Form) -> None:
 @lowers("min", "max")
 def extremum(ctx: Context, form: Form) -> None:
     """min, max of integers (.relu clamps at zero) and of floats."""
-    relu = form.flag("relu")
     kinds = [TYPES[m] for m in form.left if m in TYPES] + [
         TYPES["u16"] for m in form.left if m in ("u16x2", "s16x2")
     ]
@@ -234,9 +233,9 @@ def extremum(ctx: Context, form: Form) -> None:
         form.refuse("an operand type such as .s32 is needed")
     op = Op.IMIN if form.opcode == "min" else Op.IMAX
     if kinds[0].is_float:
-        floating.extremum(ctx, form, relu)
+        floating.extremum(ctx, form)
         return
-    packed = form.maybe(_PAIRS)
+    relu, packed = form.flag("relu"), form.maybe(_PAIRS)
     if relu and not (packed.signed if packed is not None else kinds[0].name == "s32"):
         form.refuse("of integers only .s32 and .s16x2 take .relu: take the maximum with 0 behind it")
     if packed is not None:

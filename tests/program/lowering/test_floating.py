@@ -95,10 +95,13 @@ def singles() -> list[Case]:
             lambda x, y, z: b32(f32(x) * abs(f32(y))),
             FINITE,
         ),
-        Case(
-            "fma.rn.f32 %rout, %ra, 0f3F000000, %rb;",
-            lambda x, y, z: b32(f64(b64(f32(x))) * 0.5 + f64(b64(f32(y)))),
-            (0x3F800000, 0x40490FDB, 0xC2F6E979, 0x3DCCCCCD, 0),
+        *(
+            Case(
+                f"{name}.rn.f32 %rout, %ra, 0f3F000000, %rb;",
+                lambda x, y, z: b32(f64(b64(f32(x))) * 0.5 + f64(b64(f32(y)))),
+                (0x3F800000, 0x40490FDB, 0xC2F6E979, 0x3DCCCCCD, 0),
+            )
+            for name in ("fma", "mad")
         ),
         Case(
             "mul.ftz.f32 %rout, %ra, %rb;", lambda x, y, z: flush(b32(f32(flush(x)) * f32(flush(y)))), FINITE

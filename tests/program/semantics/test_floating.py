@@ -374,6 +374,23 @@ def approximate() -> list[Case]:
         Case("tanh.approx.f16 %h, %ha;", through(math.tanh, F16), (edges(F16),), "f16", 1),
         Case("ex2.approx.f16 %h, %ha;", through(power, F16), (edges(F16),), "f16", 1, hardware=(2, 0.0)),
         Case("ex2.approx.ftz.bf16 %h, %ha;", through(power, BF16, True), (edges(BF16),), "bf16", 1),
+        *(
+            Case(
+                f"mov.b32 %s, {{%ha, %hb}}; {name}x2 %s, %s; mov.b32 {{{'%h, _' if low else '_, %h'}}}, %s;",
+                (lambda x, y, z, g=g: g(x, y, z)) if low else (lambda x, y, z, g=g: g(y, z, x)),
+                (edges(f),),
+                name.rpartition(".")[2],
+                1,
+                hardware=(2, 0.0),
+            )
+            for name, f, g in (
+                ("tanh.approx.f16", F16, through(math.tanh, F16)),
+                ("tanh.approx.bf16", BF16, through(math.tanh, BF16)),
+                ("ex2.approx.f16", F16, through(power, F16)),
+                ("ex2.approx.ftz.bf16", BF16, through(power, BF16, True)),
+            )
+            for low in (True, False)
+        ),
         Case("rsqrt.approx.f64 %d, %a;", through(functions["rsqrt"], F64), (edges(F64),), "f64", 2),
         Case(
             "rcp.approx.ftz.f64 %d, %a; and.b64 %d, %d, 0xFFFFFFFF00000000;",
