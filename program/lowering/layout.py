@@ -41,7 +41,7 @@ OPAQUE = {
 
 def align_up(value: int, alignment: int) -> int:
     """The next multiple of an alignment."""
-    return -(-value // max(1, alignment)) * max(1, alignment)
+    return -(-value // alignment) * alignment
 
 
 def symbols_of(operand: Operand | None) -> Iterator[Symbol]:
