@@ -214,8 +214,7 @@ def _bind_return(
             )
         buffer = callee.make_buffer(formal)
         callee.buffers[formal.name] = buffer
-        whole = buffer.words[0] if target.width == 1 else Reg(buffer.words[0].index, 2)
-        return target, whole
+        return target, Reg(buffer.words[0].index, target.width)
     room = caller.buffer(given)
     if room is None:
         ctx.form.refuse(f"result {given!r} is not declared")
