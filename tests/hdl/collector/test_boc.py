@@ -72,6 +72,19 @@ def test_what_is_rare_equals_golden(machine: str, seed: int, cycles: int) -> Non
     Bench(machine, seed, Boc, hints=True).run(cycles)
 
 
+class _SlowBus(Bench):
+    """The banks take a value that is evicted in one cycle of ten."""
+
+    def _evict(self, ctx: Any) -> None:
+        self.eviction = 0.1
+        super()._evict(ctx)
+
+
+def test_a_value_that_waits_for_the_banks_is_used() -> None:
+    """It is not evicted then, whatever another collector evicts from an entry of its number."""
+    _SlowBus("full", 22, Boc, hints=True).run(60)
+
+
 def test_nothing_is_kept_without_write_back() -> None:
     """As no pass makes hints for such a collector: every result is for the banks, too."""
     Bench("staged", 4, WriteThrough, hints=False).run(90)
