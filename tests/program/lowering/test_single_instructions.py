@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.program.lowering.test_refusals import HEAD, body
-from warpbank.program.isa import DType, Op
+from warpbank.program.isa import DType, Op, Space
 from warpbank.program.lowering import lower
 from warpbank.program.ptx.parser import parse
 
@@ -30,6 +30,44 @@ def test_an_atomic_keeps_its_fences_though_nobody_reads_its_result(line: str, op
     ]
     assert [instr.op for instr in found] == ops
     assert all(instr.volatile for instr in found)
+
+
+@pytest.mark.parametrize(
+    ("line", "ops"),
+    [
+        ("ld.acquire.gpu.global.u32 %r1, [%rd1]; st.u32 [%rd2], %r1;", [Op.LD, Op.MEMBAR, Op.ST]),
+        ("ld.relaxed.gpu.global.u32 %r1, [%rd1]; st.u32 [%rd2], %r1;", [Op.LD, Op.ST]),
+        ("ld.volatile.global.u32 %r1, [%rd1]; st.u32 [%rd2], %r1;", [Op.LD, Op.ST]),
+        ("st.release.gpu.global.u32 [%rd1], %r1;", [Op.MEMBAR, Op.ST]),
+        ("st.relaxed.gpu.global.u32 [%rd1], %r1;", [Op.ST]),
+    ],
+)
+def test_an_access_has_the_fences_of_its_order(line: str, ops: list[Op]) -> None:
+    code = lower(parse(body(line), "some.ptx"), "k").instructions()
+    found = [instr for instr in code if instr.op in (Op.LD, Op.ST, Op.MEMBAR)]
+    assert [instr.op for instr in found] == ops
+    assert all(instr.volatile for instr in found if instr.op is Op.MEMBAR)
+
+
+@pytest.mark.parametrize(
+    ("line", "accesses"),
+    [
+        ("ld.global.v4.b64 {%rd1, %rd2, %rd3, %rd4}, [%rd1+32];", [(32, 16), (48, 16)]),
+        ("ld.global.v2.b32 {%r1, %r2}, [%rd1+8];", [(8, 8)]),
+        ("ld.global.v2.b64 {%rd2, %rd3}, [%rd1+-16];", [(-16, 16)]),
+        ("ld.global.v4.b16 {%h1, %h2, %h3, %h4}, [%rd1];", [(0, 8)]),
+        ("ld.global.v2.b8 {%h1, %h2}, [%rd1+2];", [(2, 2)]),
+        ("st.global.v4.b64 [%rd1+16], {%rd1, %rd2, %rd3, %rd4};", [(16, 16), (32, 16)]),
+    ],
+)
+def test_a_vector_is_accessed_in_pieces_of_sixteen_bytes(line: str, accesses: list[tuple[int, int]]) -> None:
+    text = body(
+        f"{line} st.shared.v4.b64 [0], {{%rd1, %rd2, %rd3, %rd4}}; st.shared.v2.b16 [0], {{%h1, %h2}}; "
+        "st.shared.v2.b32 [0], {%r1, %r2};"
+    )
+    code = lower(parse(text.replace(".target sm_80", ".target sm_100"), "some.ptx"), "k").instructions()
+    found = [i for i in code if i.op in (Op.LD, Op.ST) and i.space is Space.GLOBAL]
+    assert [(i.offset, i.size) for i in found] == accesses
 
 
 def test_a_failed_assertion_is_a_trap() -> None:
