@@ -68,18 +68,17 @@ def place(ctx: Context, operand: Operand | None, space_name: str) -> Place:
     form = ctx.form
     if not isinstance(operand, Address):
         form.refuse("an address in brackets is expected")
-    base, offset = operand.base, operand.offset
+    base = operand.base
     if isinstance(base, Symbol):
-        return _symbol_place(ctx, base, base.offset + offset, space_name)
+        return _symbol_place(ctx, base, base.offset, space_name)
     if space_name == "param":
         space_name = "const" if ctx.frame.caller is None else "local"
     space = _SPACES.get(space_name, Space.GENERIC)
     wide = space in (Space.GLOBAL, Space.GENERIC)
     if isinstance(base, Immediate):
-        address = base.value + offset
         if wide:
-            return Place(space, Imm(address & (1 << 64) - 1, 2), 0)
-        return Place(space, Imm(0), address & MASK32)
+            return Place(space, Imm(base.value & (1 << 64) - 1, 2), 0)
+        return Place(space, Imm(0), base.value & MASK32)
     declared = ctx.register_type(base)
     bits = declared.bits
     if declared.is_float:
@@ -88,7 +87,7 @@ def place(ctx: Context, operand: Operand | None, space_name: str) -> Place:
     if wide and bits != 64:
         source = ctx.pair(source, Imm(0))
     # Only the low word of an address in a 32-bit space matters.
-    return Place(space, source if wide else word(source, 0), offset)
+    return Place(space, source if wide else word(source, 0), operand.offset)
 
 
 def _symbol_place(ctx: Context, symbol: Symbol, offset: int, space_name: str) -> Place:

@@ -48,8 +48,8 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Address operand: `[%rd1+8]`, `[param_0]`, `[s+4]`, `[16]`: base is a Register, a Symbol (offset folded
-    in) or an Immediate."""
+    """Address operand: `[%rd1+8]`, `[param_0]`, `[s+4]`, `[16]`: base is a Register, a Symbol or an
+    Immediate. `offset` is that of a register; the others have theirs in the base."""
 
     base: Register | Symbol | Immediate
     offset: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.program.lowering.test_refusals import HEAD, body
-from warpbank.program.isa import DType, Op, Space
+from warpbank.program.isa import DType, Imm, Op, Space
 from warpbank.program.lowering import lower
 from warpbank.program.ptx.parser import parse
 
@@ -47,6 +47,23 @@ def test_an_access_has_the_fences_of_its_order(line: str, ops: list[Op]) -> None
     found = [instr for instr in code if instr.op in (Op.LD, Op.ST, Op.MEMBAR)]
     assert [instr.op for instr in found] == ops
     assert all(instr.volatile for instr in found if instr.op is Op.MEMBAR)
+
+
+@pytest.mark.parametrize(
+    ("line", "base", "offset"),
+    [
+        ("st.global.u32 [16], %r1;", Imm(16, 2), 0),
+        ("st.u32 [-4], %r1;", Imm((1 << 64) - 4, 2), 0),
+        ("st.shared.u32 [16+4], %r1;", Imm(0), 20),
+        ("st.shared.u32 [-4], %r1;", Imm(0), (1 << 32) - 4),
+        (".shared .b32 s[4]; st.shared.u32 [s+8], %r1;", Imm(0), 8),
+        (".local .b32 s[4]; st.local.u32 [s+-4], %r1;", Imm(0), -4),
+    ],
+)
+def test_a_known_address_is_a_constant(line: str, base: Imm, offset: int) -> None:
+    code = lower(parse(body(line), "some.ptx"), "k").instructions()
+    (found,) = [instr for instr in code if instr.op is Op.ST]
+    assert (found.srcs[0], found.offset) == (base, offset)
 
 
 @pytest.mark.parametrize(
