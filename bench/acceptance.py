@@ -1,7 +1,8 @@
 """PTX that NVIDIA's assembler takes and we refuse, and the reverse:
 `python -m bench.acceptance --ptxas PATH`.
 
-Lines are drawn at random: an instruction, a type and registers, right or wrong for each other. `ptxas` is
+Lines are drawn at random: an instruction, a type and registers, right or wrong for each other. With
+`--floats` they are the float instructions with every modifier, type and rounding. `ptxas` is
 part of the CUDA toolkit, and of the wheel `nvidia-cuda-nvcc`, which needs no GPU. What it takes and we refuse
 may be somebody's program. What we take and it refuses is a mistake that nobody tells its writer of.
 """
@@ -13,6 +14,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +25,8 @@ from warpbank.program.errors import PtxError
 from warpbank.program.lowering import lower
 from warpbank.program.ptx.parser import parse
 
-HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
+#: GPU that the assembler works for -> version of PTX.
+VERSIONS = {"sm_80": "8.0", "sm_100": "8.6"}
 #: Registers a kernel declares, by type: three of each.
 REGISTERS = {
     "h": "b16",
@@ -67,6 +70,28 @@ _LINES = [form.strip() for form in FORMS.replace("\n", " ").split(";") if form.s
 _ERROR = re.compile(r"line (\d+); (?:error|fatal)\s*: (.*)")
 #: Lines that the assembler is given at a time.
 _BATCH = 2000
+#: Float instructions, with how many operands.
+FLOATS = {
+    **dict.fromkeys(("add", "sub", "mul", "div", "min", "max", "copysign"), 3),
+    **dict.fromkeys(("fma", "mad"), 4),
+    **dict.fromkeys(("neg", "abs", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"), 2),
+}
+#: Their types, with registers of each.
+FLOAT_TYPES = {"f16": "h", "f16x2": "r", "bf16": "h", "bf16x2": "r", "f32": "f", "f32x2": "rd", "f64": "fd"}
+ROUNDINGS = ("", ".rn", ".rz", ".rm", ".rp", ".approx", ".full")
+MODIFIERS = (".ftz", ".sat", ".relu", ".noftz", ".NaN", ".xorsign.abs")
+
+
+def floats() -> list[str]:
+    """Float instructions with every rounding, type, and none, one or two modifiers."""
+    modifiers = ["", *MODIFIERS, *map("".join, combinations(MODIFIERS, 2))]
+    return [
+        f"{name}{rounding}{modifier}.{kind} {', '.join(f'%{register}{n % 4}' for n in range(count))};"
+        for name, count in FLOATS.items()
+        for kind, register in FLOAT_TYPES.items()
+        for rounding in ROUNDINGS
+        for modifier in modifiers
+    ]
 
 
 def drawn(seed: int) -> Iterator[str]:
@@ -84,16 +109,21 @@ def drawn(seed: int) -> Iterator[str]:
         yield re.sub(r"(?<!%)\b(p|r|rd)(\d)", r"%\1\2", line) + ";"
 
 
-def module(lines: list[str]) -> str:
+def head(gpu: str) -> str:
+    """First lines of PTX for a GPU."""
+    return f".version {VERSIONS[gpu]}\n.target {gpu}\n.address_size 64\n"
+
+
+def module(lines: list[str], gpu: str = "sm_80") -> str:
     """PTX with a kernel of one line for each of these."""
     registers = " ".join(f".reg .{kind} %{name}<4>;" for name, kind in REGISTERS.items())
     kernels = (
         f".visible .entry k{number}() {{ {registers} {line} ret; }}" for number, line in enumerate(lines)
     )
-    return HEAD + "\n".join(kernels) + "\n"
+    return head(gpu) + "\n".join(kernels) + "\n"
 
 
-def theirs(ptxas: Path, lines: list[str]) -> dict[str, str]:
+def theirs(ptxas: Path, lines: list[str], gpu: str = "sm_80") -> dict[str, str]:
     """Map of lines that the assembler refuses to its words. It is asked again without them, until it refuses
     none: it may stop at one before it has seen the others."""
     refused: dict[str, str] = {}
@@ -101,15 +131,15 @@ def theirs(ptxas: Path, lines: list[str]) -> dict[str, str]:
         left = [line for line in lines if line not in refused]
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / "lines.ptx"
-            source.write_text(module(left))
-            command = [ptxas, "-arch=sm_80", "-O0", source, "-o", Path(folder) / "lines.cubin"]
+            source.write_text(module(left, gpu))
+            command = [ptxas, f"-arch={gpu}", "-O0", source, "-o", Path(folder) / "lines.cubin"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         found = _ERROR.findall(done.stderr)
         if done.returncode and not found:
             raise typer.BadParameter(f"{ptxas} says nothing of a line: {done.stderr.strip()[:300]}")
         if not found:
             return refused
-        first = HEAD.count("\n") + 1
+        first = head(gpu).count("\n") + 1
         refused |= {left[int(number) - first]: words for number, words in reversed(found)}
 
 
@@ -127,14 +157,17 @@ def main(
     count: Annotated[int, typer.Option(min=1, help="Lines that are drawn.")] = 20000,
     seed: Annotated[int, typer.Option(help="Seed of the lines.")] = 1,
     show: Annotated[int, typer.Option(min=0, help="Lines of either kind that are printed.")] = 20,
+    every: Annotated[
+        bool, typer.Option("--floats", help="Every float instruction instead of lines that are drawn.")
+    ] = False,
 ) -> None:
     """Count the lines on which the two do not agree, and print some."""
-    lines = drawn(seed)
+    gpu = "sm_100" if every else "sm_80"
+    lines = floats() if every else list(islice(drawn(seed), count))
     agree, taken, lost, let_through = 0, 0, [], []
-    while count > 0:
-        batch = list(dict.fromkeys(next(lines) for _ in range(min(count, _BATCH))))
-        count -= _BATCH
-        refused = theirs(ptxas, batch)
+    for start in range(0, len(lines), _BATCH):
+        batch = list(dict.fromkeys(lines[start : start + _BATCH]))
+        refused = theirs(ptxas, batch, gpu)
         taken += len(batch) - len(refused)
         for line in batch:
             reason = ours(line)
@@ -146,7 +179,8 @@ def main(
                 let_through.append(f"{line}  ptxas: {refused[line]}")
     print(f"{taken} lines are taken by ptxas")
     for title, found in (("taken by ptxas alone", lost), ("taken by us alone", let_through)):
-        print(f"{title}: {len(found)} of {agree + len(lost) + len(let_through)}, seed {seed}")
+        asked = f"{agree + len(lost) + len(let_through)}{'' if every else f', seed {seed}'}"
+        print(f"{title}: {len(found)} of {asked}")
         print("".join(f"    {line}\n" for line in found[:show]), end="")
     raise typer.Exit(1 if lost else 0)
 

@@ -26,13 +26,13 @@ sys.exit(1 if refused else 0)
 """
 
 
-def _asked(tmp_path: Path, which: str) -> Result:
+def _asked(tmp_path: Path, which: str, *more: str) -> Result:
     ptxas = tmp_path / "ptxas"
     ptxas.write_text(STAND_IN.replace("WHICH", which))
     ptxas.chmod(0o755)
     app = Typer()
     app.command()(acceptance.main)
-    return CliRunner().invoke(app, ["--ptxas", str(ptxas), "--count", "300", "--show", "1"])
+    return CliRunner().invoke(app, ["--ptxas", str(ptxas), "--count", "300", "--show", "1", *more])
 
 
 def test_what_the_assembler_alone_takes_is_told(tmp_path: Path) -> None:
@@ -47,6 +47,13 @@ def test_what_we_alone_take_is_told(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert "taken by ptxas alone: 0 of" in result.output
     assert "  ptxas: no" in result.output
+
+
+def test_of_all_float_instructions_we_take_as_many_as_the_assembler(tmp_path: Path) -> None:
+    """ptxas 13.0 takes 391, and no other than we."""
+    result = _asked(tmp_path, "True", "--floats")
+    assert result.exit_code == 0
+    assert "taken by us alone: 391 of 20482" in result.output
 
 
 def test_an_assembler_that_says_nothing_of_a_line_is_named(tmp_path: Path) -> None:
