@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from warpbank.program.isa import Instr, Op, Reg
+from warpbank.program.errors import PtxError
+from warpbank.program.isa import Instr, Op, Reg, Space
 from warpbank.program.lowering import lower
 from warpbank.program.ptx.parser import parse
 
@@ -45,3 +46,56 @@ def test_a_result_in_a_register_is_copied_whole(bits: int, width: int) -> None:
     store = next(i for i in code if i.op is Op.ST)
     assert isinstance(store.srcs[1], Reg)
     assert store.srcs[1].width == width
+
+
+def passed(parameter: str, use: str, call: str, before: str = "") -> list[Instr]:
+    """Code of a kernel that calls a function with such a parameter, before allocation."""
+    registers = ".reg .pred %p<3>; .reg .b32 %r<3>; .reg .b64 %rd<3>;"
+    function = f".func f({parameter}) {{ {registers} {use} ret; }}\n"
+    text = f"{HEAD}{before}{function}.visible .entry k() {{ {registers} {call} ret; }}\n"
+    return lower(parse(text, "some.ptx"), "k").instructions()
+
+
+#: Takes the address of its parameter, and reads it.
+TAKES = "mov.u64 %rd1, a; st.global.u64 [0], %rd1; ld.param.u32 %r1, [a]; st.global.u32 [8], %r1;"
+
+
+def test_an_argument_in_local_memory_stays_there() -> None:
+    """The callee passes its parameter on, whose address it has taken."""
+    inner = f".func h(.param .b32 a) {{ .reg .b32 %r<3>; .reg .b64 %rd<3>; {TAKES} ret; }}\n"
+    code = passed(
+        ".param .b32 a",
+        "mov.u64 %rd1, a; st.global.u64 [16], %rd1; call h, (a);",
+        "{ .param .b32 g; st.param.b32 [g], %r1; call f, (g); }",
+        inner,
+    )
+    local = [(i.op, i.offset) for i in code if i.space is Space.LOCAL and i.op in (Op.LD, Op.ST)]
+    assert local == [(Op.ST, local[0][1]), (Op.LD, local[0][1])]
+
+
+@pytest.mark.parametrize(
+    ("size", "pieces"), [(4, [4]), (5, [4, 1]), (6, [4, 2]), (7, [4, 2, 1]), (8, [4, 4])]
+)
+def test_of_an_argument_in_registers_the_callee_has_as_much_as_it_asks_for(
+    size: int, pieces: list[int]
+) -> None:
+    code = passed(
+        f".param .align 4 .b8 a[{size}]",
+        TAKES,
+        "{ .param .align 8 .b8 g[16]; st.param.b32 [g], %r1; st.param.b64 [g+8], %rd1; call f, (g); }",
+    )
+    assert [i.size for i in code if i.space is Space.LOCAL and i.op is Op.ST] == pieces
+
+
+@pytest.mark.parametrize(
+    ("parameter", "call", "why"),
+    [
+        (".reg .pred a", "{ .param .b32 g; call f, (g); }", "parameter 'a' is a predicate: pass one"),
+        (".param .b32 a", "{ .param .b16 g; call f, (g); }", "argument 'g' does not fit parameter 'a'"),
+        (".param .b32 a", "call f, (n);", "n"),
+        (".param .b32 a", "{ .param .b32 g; call.wide f, (g); }", "modifier .wide is not supported on call"),
+    ],
+)
+def test_what_cannot_be_passed_is_refused(parameter: str, call: str, why: str) -> None:
+    with pytest.raises(PtxError, match=why):
+        passed(parameter, "", call)
