@@ -95,7 +95,9 @@ def _arithmetic(ctx: Context, form: Form, op: Op, sources: int, neg: int = 0) ->
     ftz, sat, relu = form.flag("ftz"), form.flag("sat"), form.flag("relu")
     if sat and relu:
         form.refuse(".sat and .relu exclude each other")
-    if form.opcode != "mad" and form.flag("f32x2"):
+    if form.flag("f32x2"):
+        if form.opcode == "mad":
+            form.refuse("mad works on .f32 and .f64, not on .f32x2: take fma")
         _check(form, "f32x2", rounding=rnd is not Rnd.RN, ftz=ftz, sat=sat, relu=relu)
         form.arity(1 + sources)
         form.done()

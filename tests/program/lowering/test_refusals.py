@@ -154,7 +154,7 @@ def test_every_needed_opcode_has_a_rule() -> None:
         ("fma.rn.relu.f32 %f1, %f2, %f3, %f1;", "fma has no .relu with .f32, with .f16 and .f16x2"),
         ("fma.rn.sat.relu.f16 %h1, %h2, %h3, %h1;", ".sat and .relu exclude each other"),
         ("mad.rn.f16 %h1, %h2, %h3, %h1;", "mad works on .f32 and .f64, not on .f16"),
-        ("mad.rn.f32x2 %rd1, %rd2, %rd3, %rd1;", "an operand type such as .b32 is needed"),
+        ("mad.rn.f32x2 %rd1, %rd2, %rd3, %rd1;", "mad works on .f32 and .f64, not on .f32x2: take fma"),
         ("min.relu.f32 %f1, %f2, %f3;", "modifier .relu is not supported on min"),
         ("max.NaN.f64 %fd1, %fd2, %fd3;", "max has no .NaN with .f64"),
         ("min.xorsign.abs.f64 %fd1, %fd2, %fd3;", "min has no .xorsign.abs with .f64"),
