@@ -306,7 +306,7 @@ class Bench:
             assert found == [number(operand) for operand in uop.operands], (
                 f"operands of uop {uop.seq} of warp {warp}"
             )
-            # What a testbench of the whole SM reads from the memories.
+            # `dispatched` reads the operands out of the memories, for a testbench of the whole SM.
             assert rtl.dispatched(ctx, warp)[: len(found)] == found
             if not self.hints:
                 assert found == [number(value) for value in uop.expected], (
