@@ -4,12 +4,12 @@ as the rules allow."""
 from __future__ import annotations
 
 from random import Random
-from types import SimpleNamespace
 
 import pytest
 
 from warpbank.program.allocation.interference import Interference
-from warpbank.program.isa import VIRTUAL
+from warpbank.program.allocation.work import Work
+from warpbank.program.isa import VIRTUAL, Kernel
 from warpbank.program.liveness import mask_of, members
 
 
@@ -18,7 +18,7 @@ def graph(
 ) -> Interference:
     """Graph of groups of these widths, one behind the other and aligned, of which these words conflict."""
     made = object.__new__(Interference)
-    made.work = SimpleNamespace(slots={}, recipes={})  # type: ignore[assignment]
+    made.work = Work(Kernel("k", [], {}, 0), 255)
     made.widths, words = {}, 0
     for width in widths:
         base = -(-words // width) * width

@@ -12,10 +12,11 @@ from warpbank.program.ptx.parser import parse
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
 
-def lowered(result: str, stores: str, call: str) -> list[Instr]:
-    """Code of a kernel that calls a function with such a result, before allocation."""
-    registers = ".reg .b16 %h<3>; .reg .b32 %r<3>; .reg .b64 %rd<3>;"
-    function = f".func ({result}) f() {{ {registers} {stores} ret; }}\n"
+def lowered(declared: str, inside: str, call: str, before: str = "") -> list[Instr]:
+    """Code of a kernel that calls a function, declared and written so, before allocation; `before` is text
+    in front of that."""
+    registers = ".reg .pred %p<3>; .reg .b16 %h<3>; .reg .b32 %r<3>; .reg .b64 %rd<3>;"
+    function = f"{before}.func {declared} {{ {registers} {inside} ret; }}\n"
     text = f"{HEAD}{function}.visible .entry k() {{ {registers} {call} ret; }}\n"
     return lower(parse(text, "some.ptx"), "k").instructions()
 
@@ -23,7 +24,7 @@ def lowered(result: str, stores: str, call: str) -> list[Instr]:
 @pytest.mark.parametrize("size", [2, 8, 16, 72])
 def test_a_result_that_is_written_in_parts_begins_as_zeros(size: int) -> None:
     code = lowered(
-        f".param .align 4 .b8 r[{size}]",
+        f"(.param .align 4 .b8 r[{size}]) f()",
         "ld.global.b8 %h1, [16]; st.param.b8 [r], %h1;",
         f"{{ .param .align 4 .b8 given[{size}]; call (given), f; ld.param.b8 %r1, [given]; "
         f"ld.param.b8 %r2, [given+{size - 1}]; st.global.v2.u32 [0], {{%r1, %r2}}; }}",
@@ -37,23 +38,19 @@ def test_a_result_that_is_written_in_parts_begins_as_zeros(size: int) -> None:
 def test_a_result_in_a_register_is_copied_whole(bits: int, width: int) -> None:
     kind = "r" if bits == 32 else "rd"
     code = lowered(
-        f".param .b{bits} r",
+        f"(.param .b{bits} r) f()",
         f"ld.global.b{bits} %{kind}1, [16]; st.param.b{bits} [r], %{kind}1;",
         f"call (%{kind}2), f; st.global.b{bits} [0], %{kind}2;",
     )
-    copies = [i for i in code if i.op is Op.MOV and isinstance(i.srcs[0], Reg)]
-    assert all(i.dst is not None and i.dst.width == i.srcs[0].width for i in copies)  # type: ignore[union-attr]
+    moves = [(i.dst, i.srcs[0]) for i in code if i.op is Op.MOV]
+    assert all(
+        target.width == source.width
+        for target, source in moves
+        if isinstance(target, Reg) and isinstance(source, Reg)
+    )
     store = next(i for i in code if i.op is Op.ST)
     assert isinstance(store.srcs[1], Reg)
     assert store.srcs[1].width == width
-
-
-def passed(parameter: str, use: str, call: str, before: str = "") -> list[Instr]:
-    """Code of a kernel that calls a function with such a parameter, before allocation."""
-    registers = ".reg .pred %p<3>; .reg .b32 %r<3>; .reg .b64 %rd<3>;"
-    function = f".func f({parameter}) {{ {registers} {use} ret; }}\n"
-    text = f"{HEAD}{before}{function}.visible .entry k() {{ {registers} {call} ret; }}\n"
-    return lower(parse(text, "some.ptx"), "k").instructions()
 
 
 #: Takes the address of its parameter, and reads it.
@@ -63,8 +60,8 @@ TAKES = "mov.u64 %rd1, a; st.global.u64 [0], %rd1; ld.param.u32 %r1, [a]; st.glo
 def test_an_argument_in_local_memory_stays_there() -> None:
     """The callee passes its parameter on, whose address it has taken."""
     inner = f".func h(.param .b32 a) {{ .reg .b32 %r<3>; .reg .b64 %rd<3>; {TAKES} ret; }}\n"
-    code = passed(
-        ".param .b32 a",
+    code = lowered(
+        "f(.param .b32 a)",
         "mov.u64 %rd1, a; st.global.u64 [16], %rd1; call h, (a);",
         "{ .param .b32 g; st.param.b32 [g], %r1; call f, (g); }",
         inner,
@@ -79,8 +76,8 @@ def test_an_argument_in_local_memory_stays_there() -> None:
 def test_of_an_argument_in_registers_the_callee_has_as_much_as_it_asks_for(
     size: int, pieces: list[int]
 ) -> None:
-    code = passed(
-        f".param .align 4 .b8 a[{size}]",
+    code = lowered(
+        f"f(.param .align 4 .b8 a[{size}])",
         TAKES,
         "{ .param .align 8 .b8 g[16]; st.param.b32 [g], %r1; st.param.b64 [g+8], %rd1; call f, (g); }",
     )
@@ -92,10 +89,10 @@ def test_of_an_argument_in_registers_the_callee_has_as_much_as_it_asks_for(
     [
         (".reg .pred a", "{ .param .b32 g; call f, (g); }", "parameter 'a' is a predicate: pass one"),
         (".param .b32 a", "{ .param .b16 g; call f, (g); }", "argument 'g' does not fit parameter 'a'"),
-        (".param .b32 a", "call f, (n);", "n"),
+        (".param .b32 a", "call f, (n);", "an argument 'n' is not declared"),
         (".param .b32 a", "{ .param .b32 g; call.wide f, (g); }", "modifier .wide is not supported on call"),
     ],
 )
 def test_what_cannot_be_passed_is_refused(parameter: str, call: str, why: str) -> None:
     with pytest.raises(PtxError, match=why):
-        passed(parameter, "", call)
+        lowered(f"f({parameter})", "", call)
