@@ -8,25 +8,21 @@ from warpbank.program.lowering.context import Context, word
 from warpbank.program.lowering.form import Form
 from warpbank.program.lowering.table import lowers
 from warpbank.program.lowering.types import TYPES, PtxType
-from warpbank.program.ptx.ast import Vector
+from warpbank.program.ptx.ast import Operand, Register, Vector
 
 
 @lowers("mov")
 def move(ctx: Context, form: Form) -> None:
-    """mov: a copy."""
-    width = form.maybe({"v2": 2, "v4": 4})
+    """mov: a copy of a scalar or of a vector, packing and unpacking."""
+    count = form.maybe({"v2": 2, "v4": 4})
     ptx = form.type()
     form.arity(2)
     form.done()
     target, source = form.operands
-    if ptx.kind == "pred":
+    if count is not None:
+        _copy_vector(ctx, form, count, ptx)
+    elif ptx.kind == "pred":
         ctx.emit(Op.PLOP, pdst=(ctx.pdst(target),), psrc=(ctx.pred(source),), aux=0xF0)
-        return
-    if not width and ptx.kind != "b" and any(isinstance(o, Vector) for o in form.operands):
-        form.refuse(f"what packs and unpacks has bits, not a .{ptx.name}: take mov.b{ptx.bits}")
-    if width and isinstance(target, Vector) and isinstance(source, Vector):
-        for to, value in zip(target.elements, source.elements, strict=True):
-            ctx.move(ctx.dst(to, ptx.words), ctx.value(value, ptx))
     elif isinstance(target, Vector):
         unpack(ctx, form, target, ctx.value(source, ptx), ptx)
     elif isinstance(source, Vector):
@@ -35,62 +31,76 @@ def move(ctx: Context, form: Form) -> None:
         ctx.move(ctx.dst(target, ptx.words), ctx.value(source, ptx))
 
 
-def _element(form: Form, vector: Vector, ptx: PtxType) -> PtxType:
-    """The type of one element of a packed value."""
-    bits, rest = divmod(ptx.bits, len(vector.elements))
-    if rest or f"b{bits}" not in TYPES:
-        form.refuse(f"{len(vector.elements)} elements do not make a .{ptx.name}")
-    return TYPES[f"b{bits}"]
+def _copy_vector(ctx: Context, form: Form, count: int, ptx: PtxType) -> None:
+    """mov.v2.b32 {a, b}, {c, d} and the like: element by element."""
+    if ptx.kind == "pred" or count * ptx.bits > 128:
+        form.refuse(f"{count} elements of .{ptx.name} make no vector: take a mov for each")
+    target, source = (_elements(form, operand, count) for operand in form.operands)
+    for to, value in zip(target, source, strict=True):
+        ctx.move(ctx.dst(to, ptx.words), ctx.value(value, ptx))
+
+
+def _elements(form: Form, operand: Operand | None, count: int) -> tuple[Operand | None, ...]:
+    """The elements of a vector, which has so many."""
+    if not isinstance(operand, Vector) or len(operand.elements) != count:
+        form.refuse(f"it copies a vector of {count} elements: write {count} in braces on either side")
+    return operand.elements
+
+
+def _element(ctx: Context, form: Form, vector: Vector, ptx: PtxType) -> PtxType:
+    """The type of one element of a packed value, which has untyped bits. Registers are exactly as wide."""
+    if ptx.kind != "b":
+        form.refuse(f"what packs and unpacks has bits, not a .{ptx.name}: take mov.b{ptx.bits}")
+    count = len(vector.elements)
+    part = TYPES.get(f"b{ptx.bits // count}")
+    if part is None or part.bits * count != ptx.bits:
+        form.refuse(f"{count} elements do not make a .{ptx.name}")
+    for element in vector.elements:
+        if isinstance(element, Register) and ctx.register_type(element).bits != part.bits:
+            form.refuse(
+                f"{element.name} is a .{ctx.register_type(element).name}: {count} elements that make a "
+                f".{ptx.name} have {part.bits} bits each"
+            )
+    return part
 
 
 def unpack(ctx: Context, form: Form, vector: Vector, source: Source, ptx: PtxType) -> None:
     """mov.b32 {lo, hi}, a and the like: words by MOV, parts of words by shifts."""
-    part = _element(form, vector, ptx)
+    part = _element(ctx, form, vector, ptx)
     for i, element in enumerate(vector.elements):
         if element is None:
             continue
-        position = i * part.bits
+        first, bit = divmod(i * part.bits, 32)
         dst = ctx.dst(element, part.words, bits=part.bits)
-        if part.bits >= 32:
-            for w in range(part.words):
-                ctx.emit(Op.MOV, dst.word(w), word(source, position // 32 + w))
-        elif position % 32 == 0:
-            ctx.emit(Op.MOV, dst, word(source, position // 32))
+        if bit:
+            ctx.emit(Op.SHR, dst, word(source, first), Imm(bit))
         else:
-            ctx.emit(Op.SHR, dst, word(source, position // 32), Imm(position % 32))
+            for w in range(part.words):
+                ctx.emit(Op.MOV, dst.word(w), word(source, first + w))
 
 
 def pack(ctx: Context, form: Form, dst: Reg, vector: Vector, ptx: PtxType) -> None:
     """mov.b32 a, {lo, hi} and the like: words by MOV, parts of words by PRMT."""
-    part = _element(form, vector, ptx)
-    values = [ctx.value(e, part) if e is not None else Imm(0, part.words) for e in vector.elements]
-    words: list[Source] = []
-    if part.bits >= 32:
-        words = [word(v, w) for v in values for w in range(part.words)]
-    elif (part.bits == 16 and len(values) == 1) or ptx.bits == 8:
-        words = values
-    else:
-        words = pack_words(ctx, values, part.bits)
-    for i in range(dst.width):
-        ctx.emit(Op.MOV, dst.word(i), words[i] if i < len(words) else Imm(0))
+    part = _element(ctx, form, vector, ptx)
+    if None in vector.elements:
+        form.refuse("_ takes a result that nobody needs; it has no value to pack")
+    values = [ctx.value(element, part) for element in vector.elements]
+    words = (
+        [word(v, w) for v in values for w in range(part.words)]
+        if part.bits >= 32
+        else pack_words(ctx, values, part.bits)
+    )
+    for i, source in enumerate(words):
+        ctx.emit(Op.MOV, dst.word(i), source)
 
 
 def pack_words(ctx: Context, values: list[Source], bits: int) -> list[Source]:
     """Sub-word values gathered into words, the first lowest; unused bytes are unspecified."""
-    halves: list[Source] = values
-    if bits == 8:
-        halves = []
-        for i in range(0, len(values), 2):
-            made = ctx.temp()
-            upper = values[i + 1] if i + 1 < len(values) else Imm(0)
-            ctx.emit(Op.PRMT, made, values[i], upper, Imm(0x5540))
-            halves.append(made)
-    words: list[Source] = []
-    for i in range(0, len(halves), 2):
-        if i + 1 == len(halves):
-            words.append(halves[i])
-        else:
-            made = ctx.temp()
-            ctx.emit(Op.PRMT, made, halves[i], halves[i + 1], Imm(0x5410))
-            words.append(made)
-    return words
+    for narrow, selector in ((8, 0x5540), (16, 0x5410)):
+        if bits <= narrow and len(values) > 1:
+            halves, values = values, []
+            for low, high in zip(halves[::2], halves[1::2], strict=True):
+                made = ctx.temp()
+                ctx.emit(Op.PRMT, made, low, high, Imm(selector))
+                values.append(made)
+    return values
