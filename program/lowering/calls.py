@@ -3,6 +3,9 @@ among functions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from warpbank.program.isa import Cmp, DType, Imm, Op, Pred, Reg, Source, Space
 from warpbank.program.lowering.context import MASK32, Context, word
 from warpbank.program.lowering.driver import lower_body
@@ -10,8 +13,9 @@ from warpbank.program.lowering.form import Form
 from warpbank.program.lowering.frame import Buffer, Frame
 from warpbank.program.lowering.memory import store_buffer
 from warpbank.program.lowering.pointers import candidates, function_address
+from warpbank.program.lowering.signatures import misfit
 from warpbank.program.lowering.table import lowers
-from warpbank.program.lowering.types import TYPES
+from warpbank.program.lowering.types import TYPES, PtxType
 from warpbank.program.ptx.ast import Call, Function, Immediate, Register, Symbol, Variable
 
 #: What may be done instead of calling a function that only a runtime library defines.
@@ -43,19 +47,23 @@ def call(ctx: Context, form: Form) -> None:
         form.refuse(
             _RUNTIME.get(name, f"function {name!r} has no body in this file: link it in or inline it before")
         )
+    _check(ctx, form, operand, callee)
     if name in ctx.frame.called():
         form.refuse(
             f"recursion is not supported: {' -> '.join(reversed(ctx.frame.called()))} -> {name}; rewrite it "
             "as a loop"
         )
-    if len(operand.arguments) != len(callee.parameters) or len(operand.returns) != len(callee.returns):
-        form.refuse(
-            f"{name!r} takes {len(callee.parameters)} arguments and gives {len(callee.returns)} results"
-        )
     behind = branch_around(ctx)
     _inline(ctx, form, operand, callee)
     if behind is not None:
         ctx.start_block(behind)
+
+
+def _check(ctx: Context, form: Form, operand: Call, callee: Function) -> None:
+    """Refuses a call that does not pass what a function takes and gives."""
+    why = misfit(ctx.frame.function, operand, callee)
+    if why:
+        form.refuse(why)
 
 
 def branch_around(ctx: Context) -> str | None:
@@ -76,7 +84,10 @@ def _call_pointer(ctx: Context, form: Form, operand: Call, pointer: Register) ->
     Functions that are being inlined already are left out: reaching one would be recursion, which the trap
     reports.
     """
-    callees = candidates(ctx.layout.module, ctx.frame.function, operand)
+    module = ctx.layout.module
+    for name in operand.targets:
+        _check(ctx, form, operand, module.functions[name])
+    callees = candidates(module, ctx.frame.function, operand)
     active = ctx.frame.called()
     inlined = [c for c in callees if c.name not in active]
     if not inlined:
@@ -90,7 +101,7 @@ def _call_pointer(ctx: Context, form: Form, operand: Call, pointer: Register) ->
     for callee in inlined:
         other = ctx.temp_predicate()
         following = ctx.fresh_label("other")
-        known = function_address(ctx.layout.module, callee.name) & MASK32
+        known = function_address(module, callee.name) & MASK32
         ctx.emit(Op.ISETP, None, address, Imm(known), pdst=(other,), cmp=Cmp.NE, dtype=DType.U32)
         ctx.branch(following, Pred(other))
         _inline(ctx, form, operand, callee)
@@ -118,11 +129,8 @@ def _inline(ctx: Context, form: Form, operand: Call, callee: Function) -> None:
     lower_body(ctx, callee)
     ctx.start_block(callee_frame.exit_label)
     ctx.frame, ctx.form, ctx.line = caller, form, line
-    for target, source in filter(None, returned):
-        if isinstance(source, Pred):
-            ctx.emit(Op.PLOP, pdst=(target.index,), psrc=(source,), aux=0xF0)
-        elif isinstance(target, Reg):
-            ctx.move(target, source)
+    for copy in filter(None, returned):
+        copy()
 
 
 def _initialise(ctx: Context, frame: Frame, callee: Function) -> None:
@@ -141,14 +149,10 @@ def _bind_argument(
     """A formal parameter becomes the caller's buffer itself, as it is never written, or a copy in local
     memory."""
     if formal.type == "pred":
-        if isinstance(argument, Symbol):
-            ctx.form.refuse(f"parameter {formal.name!r} is a predicate: pass one")
         ctx.emit(Op.PLOP, pdst=(callee.predicate(formal.name),), psrc=(ctx.pred(argument),), aux=0xF0)
         return
     if formal.space == "reg":
-        ctx.frame = caller
-        value = ctx.value(argument, TYPES[formal.type])
-        ctx.move(callee.register(formal.name), value)
+        ctx.move(callee.register(formal.name), _passed(ctx, caller, argument, TYPES[formal.type]))
         return
     if not isinstance(argument, Symbol):
         ptx = TYPES[formal.type]
@@ -161,14 +165,26 @@ def _bind_argument(
             ctx.emit(Op.ST, None, Imm(0), value, space=Space.LOCAL, offset=made.local, size=formal.size)
         return
     given = caller.buffer(argument.name)
-    if given is None or given.size < formal.size:
-        ctx.form.refuse(f"argument {argument.name!r} does not fit parameter {formal.name!r}")
+    assert given is not None  # `misfit` has looked
     if formal.name not in callee.addressed or given.local is not None:
         callee.buffers[formal.name] = given
         return
     made = callee.make_buffer(formal)
     callee.buffers[formal.name] = made
     _spill(ctx, given, made)
+
+
+def _passed(ctx: Context, caller: Frame, argument: Register | Immediate | Symbol, ptx: PtxType) -> Source:
+    """The value of an argument that becomes a register."""
+    if not isinstance(argument, Symbol):
+        return ctx.value(argument, ptx)
+    given = caller.buffer(argument.name)
+    assert given is not None  # `misfit` has looked
+    if given.local is None:
+        return given.words[0] if ptx.words == 1 else ctx.pair(*given.words)
+    made = ctx.temp(ptx.words)
+    ctx.emit(Op.LD, made, Imm(0), space=Space.LOCAL, offset=given.local, size=given.size, dtype=ptx.compute)
+    return made
 
 
 def _spill(ctx: Context, given: Buffer, made: Buffer) -> None:
@@ -196,31 +212,37 @@ def _spill(ctx: Context, given: Buffer, made: Buffer) -> None:
 
 def _bind_return(
     ctx: Context, caller: Frame, callee: Frame, given: str, formal: Variable
-) -> tuple[Reg | Pred, Source | Pred] | None:
-    """A return value goes into the caller's buffer directly; one in a register is to be copied behind the
-    call: (to, from)."""
-    if (formal.type == "pred") != (caller.function.registers.get(given) == "pred"):
-        ctx.form.refuse(f"result {given!r} and what {callee.function.name!r} returns are not both predicates")
+) -> Callable[[], None] | None:
+    """A return value goes into the caller's buffer directly; one that was or becomes a register is copied
+    behind the call, by the function that is returned."""
+    if given == "_":
+        return None
     if formal.type == "pred":
-        return Pred(caller.predicate(given)), Pred(callee.predicate(formal.name))
-    if given in caller.function.registers:
-        target = caller.register(given)
-        if formal.space == "reg":
-            return target, callee.register(formal.name)
-        if formal.name in callee.addressed:
-            ctx.form.refuse(
-                f"{callee.function.name!r} takes the address of its result {formal.name!r}, which has none: "
-                "write it with st.param"
-            )
-        buffer = callee.make_buffer(formal)
-        callee.buffers[formal.name] = buffer
-        return target, Reg(buffer.words[0].index, target.width)
+        held = Pred(callee.predicate(formal.name))
+        return partial(ctx.emit, Op.PLOP, pdst=(caller.predicate(given),), psrc=(held,), aux=0xF0)
     room = caller.buffer(given)
-    if room is None:
-        ctx.form.refuse(f"result {given!r} is not declared")
+    if room is not None and formal.space == "reg":
+        return partial(_fill, ctx, room, callee.register(formal.name))
+    if room is not None:
+        callee.buffers[formal.name] = room
+        return None
+    target = caller.register(given)
     if formal.space == "reg":
-        words = room.words
-        source = callee.register(formal.name)
-        return (Reg(words[0].index, source.width), source)
-    callee.buffers[formal.name] = room
-    return None
+        return partial(ctx.move, target, callee.register(formal.name))
+    if formal.name in callee.addressed:
+        ctx.form.refuse(
+            f"{callee.function.name!r} takes the address of its result {formal.name!r}, which has none: "
+            "write it with st.param"
+        )
+    buffer = callee.make_buffer(formal)
+    callee.buffers[formal.name] = buffer
+    return partial(ctx.move, target, Reg(buffer.words[0].index, target.width))
+
+
+def _fill(ctx: Context, room: Buffer, source: Reg) -> None:
+    """A register as the content of a buffer."""
+    if room.local is not None:
+        ctx.emit(Op.ST, None, Imm(0), source, space=Space.LOCAL, offset=room.local, size=room.size)
+        return
+    for i, held in enumerate(room.words):
+        ctx.emit(Op.MOV, held, source.word(i))

@@ -25,7 +25,7 @@ from warpbank.program.lowering.frame import Frame
 from warpbank.program.lowering.layout import Layout
 from warpbank.program.lowering.operand_types import NAMED, holds
 from warpbank.program.lowering.pointers import function_address
-from warpbank.program.lowering.types import TYPES, PtxType, double_from_bits, float_bits
+from warpbank.program.lowering.types import TYPES, PtxType, double_from_bits, float_bits, single_to_double
 from warpbank.program.ptx.ast import Immediate, Negated, Operand, Register, Special, Symbol, Vector
 
 MASK32 = 0xFFFFFFFF
@@ -385,7 +385,7 @@ class Context:
         if operand.kind == "f64" and ptx.bits in (16, 32) and ptx.is_float:
             value = float_bits(double_from_bits(value), ptx.bits)
         elif operand.kind == "f32" and ptx.name == "f64":
-            value = float_to_double(value)
+            value = single_to_double(value)
         return value & (1 << ptx.bits) - 1
 
     def extended(self, operand: Operand | None, ptx: PtxType) -> Source:
@@ -435,7 +435,9 @@ class Context:
         if name in self.layout.module.functions:
             if width != 2:
                 self.form.refuse(f"the address of function {name!r} has 64 bits")
-            return Imm(function_address(self.layout.module, name) + offset, 2)
+            if offset:
+                self.form.refuse(f"function {name!r} has one address alone: leave the offset out")
+            return Imm(function_address(self.layout.module, name), 2)
         variable = self.layout.module.variables.get(name)
         if variable is not None and variable.type == "texref":
             if self.form.opcode != "mov":
@@ -508,10 +510,3 @@ class Context:
 def unbound(name: str) -> str:
     """Advice about a texture variable that the job binds to no buffer."""
     return f"no buffer is bound to the texture {name!r}: write [textures.{name}] in the launch description"
-
-
-def float_to_double(bits: int) -> int:
-    """The bits of a single as a double of the same value."""
-    import struct
-
-    return int.from_bytes(struct.pack("<d", struct.unpack("<f", bits.to_bytes(4, "little"))[0]), "little")

@@ -104,6 +104,10 @@ def _symbol_place(ctx: Context, symbol: Symbol, offset: int, space_name: str) ->
     found = ctx.layout.find(frame.function, name)
     if found is not None:
         return Place(_SPACES[found[0]], Imm(0), found[1] + offset)
+    if name in ctx.layout.module.functions:
+        ctx.form.refuse(
+            f"{name!r} is a function, which is no memory: only call it, or take its address with mov"
+        )
     base = ctx.address_of(Symbol(name), 2)
     if space_name not in ("", "global"):
         ctx.form.refuse(f"{name!r} is a .global variable, not a .{space_name} one")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from warpbank.program.isa import CODE_WINDOW
-from warpbank.program.ptx.ast import Address, Call, Function, Instruction, Module, Register, Symbol
+from warpbank.program.lowering.signatures import misfit
+from warpbank.program.ptx.ast import Call, Function, Instruction, Module, Register, Symbol
 
 #: Bytes from one function's address to the next; no memory lies there, so a load through such a pointer is
 #: out of bounds.
@@ -26,35 +27,14 @@ def address_taken(module: Module) -> list[str]:
             for operand in statement.operands if isinstance(statement, Instruction) else ():
                 if isinstance(operand, Symbol):
                     names.add(operand.name)
-                elif isinstance(operand, Address) and isinstance(operand.base, Symbol):
-                    names.add(operand.base.name)
-                elif isinstance(operand, Call):
-                    names.update(a.name for a in operand.arguments if isinstance(a, Symbol))
     return [name for name in module.functions if name in names]
 
 
 def candidates(module: Module, caller: Function, call: Call) -> list[Function]:
     """Candidates of a call through a register: those of its .calltargets list, or else every function whose
     address is taken; of these the ones that have a body and take and give what the call passes."""
-    sizes = {v.name: v.size for v in (*caller.variables, *caller.parameters, *caller.returns)}
-
-    def fits(given: list[str | None], formals: list[int]) -> bool:
-        return len(given) == len(formals) and all(
-            name is None or sizes.get(name, size) == size for name, size in zip(given, formals, strict=True)
-        )
-
-    found = []
-    for name in call.targets or address_taken(module):
-        function = module.functions.get(name)
-        if function is None or function.body is None or function.entry:
-            continue
-        arguments = [a.name if isinstance(a, Symbol) else None for a in call.arguments]
-        returns: list[str | None] = list(call.returns)
-        if fits(arguments, [p.size for p in function.parameters]) and fits(
-            returns, [r.size for r in function.returns]
-        ):
-            found.append(function)
-    return found
+    named = (module.functions.get(name) for name in call.targets or address_taken(module))
+    return [f for f in named if f is not None and f.body is not None and not misfit(caller, call, f)]
 
 
 def callees(module: Module, caller: Function, call: Call) -> list[Function]:

@@ -94,4 +94,9 @@ def float_bits(value: float, bits: int) -> int:
 
 def double_from_bits(bits: int) -> float:
     """The number that the bits of a double stand for."""
-    return float(struct.unpack("<d", (bits & (1 << 64) - 1).to_bytes(8, "little"))[0])
+    return float(struct.unpack("<d", bits.to_bytes(8, "little"))[0])
+
+
+def single_to_double(bits: int) -> int:
+    """The bits of a double that is the number that the bits of a single stand for."""
+    return float_bits(struct.unpack("<f", bits.to_bytes(4, "little"))[0], 64)

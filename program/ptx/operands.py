@@ -225,9 +225,8 @@ class OperandParser:
         cursor = self.cursor
         returns: tuple[str, ...] = ()
         if cursor.text == "(":
-            returns = tuple(
-                item.name for item in self._call_list("a return parameter") if not isinstance(item, Immediate)
-            )
+            listed = self._call_list("a return parameter", results=True)
+            returns = tuple(item.name for item in listed if not isinstance(item, Immediate))
             cursor.expect(",", "the return parameters")
         token = cursor.at
         name = cursor.name("the function to call")
@@ -256,21 +255,23 @@ class OperandParser:
             self._unknown(name, token)  # it may be declared further down
         return self.scope.call_targets(name)
 
-    def _call_list(self, what: str) -> tuple[Register | Immediate | Symbol, ...]:
-        """Reads `(a, b)`."""
+    def _call_list(self, what: str, *, results: bool = False) -> tuple[Register | Immediate | Symbol, ...]:
+        """Reads `(a, b)`. Results are no constants; one that nobody needs is `_`."""
         cursor = self.cursor
         cursor.expect("(")
         found: list[Register | Immediate | Symbol] = []
         while not cursor.accept(")"):
             if found:
                 cursor.expect(",", what)
-            if cursor.kind == "word":
+            if results and cursor.accept("_"):
+                found.append(Symbol("_"))
+            elif cursor.kind == "word":
                 item = self.scope.find(cursor.text)
                 if item is None or isinstance(item, Vector):
                     raise cursor.error(f"{what} {shown(cursor.text)} is not declared")
                 cursor.at += 1
                 found.append(item)
-            elif cursor.starts_constant():
+            elif not results and cursor.starts_constant():
                 found.append(cursor.constant())
             else:
                 cursor.fail(what)

@@ -71,24 +71,8 @@ def test_an_argument_in_local_memory_stays_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "pieces"), [(4, [4]), (5, [4, 1]), (6, [4, 2]), (7, [4, 2, 1]), (8, [4, 4])]
-)
-def test_of_an_argument_in_registers_the_callee_has_as_much_as_it_asks_for(
-    size: int, pieces: list[int]
-) -> None:
-    code = lowered(
-        f"f(.param .align 4 .b8 a[{size}])",
-        TAKES,
-        "{ .param .align 8 .b8 g[16]; st.param.b32 [g], %r1; st.param.b64 [g+8], %rd1; call f, (g); }",
-    )
-    assert [i.size for i in code if i.space is Space.LOCAL and i.op is Op.ST] == pieces
-
-
-@pytest.mark.parametrize(
     ("parameter", "call", "why"),
     [
-        (".reg .pred a", "{ .param .b32 g; call f, (g); }", "parameter 'a' is a predicate: pass one"),
-        (".param .b32 a", "{ .param .b16 g; call f, (g); }", "argument 'g' does not fit parameter 'a'"),
         (".param .b32 a", "call f, (n);", "an argument 'n' is not declared"),
         (".param .b32 a", "{ .param .b32 g; call.wide f, (g); }", "modifier .wide is not supported on call"),
     ],

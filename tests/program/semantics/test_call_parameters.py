@@ -65,12 +65,19 @@ def test_a_structure_with_an_address_is_copied_in_the_widest_pieces(
     assert [i.op for i in code].count(Op.SHR) == len(stores) - -(-size // 4)
 
 
-def number(bits: int, argument: str, formal: str, result: str) -> str:
-    """A call of x + 5. `argument` is an operand or `register`; `formal` and `result` are state spaces, or
-    `addressed`: a parameter whose address is taken."""
+def number(bits: int, argument: str, formal: str, result: str, place: str = "register") -> str:
+    """A call of x + 5.
+
+    Parameters
+    ----------
+    bits : of x; no register that arithmetic takes has 8.
+    argument : an operand; `register`; `buffer` for a .param variable, `local` for one whose address is taken.
+    formal, result : state spaces of the callee, or `addressed`: a parameter whose address is taken.
+    place : of the result: `register`, `buffer` or `local`.
+    """
     wide, r = REGISTERS[bits]
     bare = f"b{bits}"
-    given = f"{r}2" if argument == "register" else argument
+    given = {"register": f"{r}2", "buffer": "given", "local": "given"}.get(argument, argument)
     load = {
         "param": f"ld.param.{bare} {r}1, [a];",
         "addressed": f"mov.b64 %d3, a; ld.param.{bare} {r}1, [%d3];",
@@ -79,40 +86,58 @@ def number(bits: int, argument: str, formal: str, result: str) -> str:
     back = f"st.param.{bare} [r], {r}1;" if result == "param" else f"mov.{wide} r, {r}1;"
     parameter = f".reg .{wide}" if formal == "reg" else f".param .{bare}"
     returned = f".reg .{wide}" if result == "reg" else f".param .{bare}"
+    before = f".param .{bare} given, got; st.param.{bare} [given], {r}2;" if argument in BUFFERS else ""
+    before += f".param .{bare} got;" if place in BUFFERS and not before else ""
+    before += "mov.b64 %d7, given;" if argument == "local" else ""
+    before += "mov.b64 %d8, got;" if place == "local" else ""
+    kernel = ".visible .entry k(.param .u64 out)"
+    caller, rest = kernel, ""
+    if "local" in (argument, place):  # a kernel has no such variables
+        caller = ".func body(.param .u64 out)"
+        rest = f"{kernel} {{ .reg .b64 %d; ld.param.u64 %d, [out]; call body, (%d); ret; }}"
     return f"""
 .func ({returned} r) f({parameter} a) {{
     .reg .b32 %r<5>; .reg .b64 %d<5>; .reg .b16 %h<3>;
     {load} add.u{max(16, bits)} {r}1, {r}1, 5; {back} ret; }}
-.visible .entry k(.param .u64 out) {{
+{caller} {{
     .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .b16 %h<5>;
     ld.param.u64 %d5, [out]; mov.u32 %r7, %tid.x; mul.wide.u32 %d6, %r7, 8; add.s64 %d5, %d5, %d6;
     cvt.u64.u32 %d2, %r7; mul.lo.u64 %d2, %d2, 0x100000003; mul.lo.u32 %r2, %r7, 0x1000003;
-    mul.lo.u32 %r3, %r7, 3; cvt.u16.u32 %h2, %r3;
-    call ({r}4), f, ({given});
+    mul.lo.u32 %r3, %r7, 3; cvt.u16.u32 %h2, %r3; {before}
+    call ({f"{r}4" if place == "register" else "got"}), f, ({given});
+    {f"ld.param.{bare} {r}4, [got];" if place in BUFFERS else ""}
     {f"cvt.u64.u{bits} %d4, {r}4;" if bits < 64 else ""}
     st.global.u64 [%d5], %d4; ret; }}
-"""
+{rest}"""
 
 
-#: Width, argument, formal parameter and result. No register has 8 bits.
+BUFFERS = ("buffer", "local")
+#: Width, argument, formal parameter, result and its place. No register has 8 bits.
 NUMBERS = [
-    (bits, argument, formal, result)
+    (bits, argument, formal, result, place)
     for bits in REGISTERS
-    for argument in ("register", "37")
+    for argument in ("register", "37", *BUFFERS)
     for formal in ("param", "addressed", "reg")
     for result in ("param", "reg")
-    if bits > 8 or (argument != "register" and "reg" not in (formal, result))
+    for place in ("register", *BUFFERS)
+    if bits > 8 or (argument != "register" and place != "register" and "reg" not in (formal, result))
 ]
 
 
-@pytest.mark.parametrize(("bits", "argument", "formal", "result"), NUMBERS)
-def test_numbers(bits: int, argument: str, formal: str, result: str) -> None:
+@pytest.mark.parametrize(("bits", "argument", "formal", "result", "place"), NUMBERS)
+def test_numbers(bits: int, argument: str, formal: str, result: str, place: str) -> None:
     step = {8: 3, 16: 3, 32: 0x1000003, 64: 0x100000003}[bits]
-    expected = [
-        ((t * step if argument == "register" else int(argument)) + 5) & (1 << bits) - 1 for t in range(32)
-    ]
-    for buffers in run(number(bits, argument, formal, result), {"out": np.zeros(32, np.uint64)}):
+    expected = [((int(argument) if argument == "37" else t * step) + 5) & (1 << bits) - 1 for t in range(32)]
+    text = number(bits, argument, formal, result, place)
+    for buffers in run(text, {"out": np.zeros(32, np.uint64)}, lenient="local" in (argument, place)):
         assert buffers["out"].tolist() == expected
+
+
+def test_a_result_that_nobody_needs() -> None:
+    for result in ("param", "reg"):
+        text = number(32, "37", "param", result).replace("call (%r4)", "mov.u32 %r4, 3; call (_)")
+        for buffers in run(text, {"out": np.zeros(32, np.uint64)}):
+            assert buffers["out"].tolist() == [3] * 32
 
 
 def test_two_parameters_have_their_own_addresses() -> None:
@@ -148,9 +173,20 @@ def test_a_result_has_no_address() -> None:
     [
         ("call (%r4), f, (%r2, %r2);", "'f' takes 1 arguments and gives 1 results"),
         ("call f, (%r2);", "'f' takes 1 arguments and gives 1 results"),
-        ("{ .shared .b32 tile; call (%r4), f, (tile); }", "argument 'tile' does not fit parameter 'a'"),
-        ("{ .param .b16 n; call (%r4), f, (n); }", "argument 'n' does not fit parameter 'a'"),
-        ("{ .shared .b32 tile; call (tile), f, (%r2); }", "result 'tile' is not declared"),
+        (
+            "{ .shared .b32 tile; call (%r4), f, (tile); }",
+            "argument 'tile' does not fit parameter '.b32 a' of",
+        ),
+        ("{ .param .b16 n; call (%r4), f, (n); }", "argument 'n' does not fit parameter '.b32 a' of 'f'"),
+        ("{ .param .b64 n; call (%r4), f, (n); }", "argument 'n' does not fit parameter '.b32 a' of 'f'"),
+        ("call (%r4), f, (%d2);", "argument '%d2' does not fit parameter '.b32 a' of 'f'"),
+        ("{ .shared .b32 tile; call (tile), f, (%r2); }", "'tile' does not fit result '.b32 r' of 'f'"),
+        ("call (%d4), f, (%r2);", "'%d4' does not fit result '.b32 r' of 'f'"),
+        ("call (%h4), f, (%r2);", "'%h4' does not fit result '.b32 r' of 'f'"),
+        ("{ .param .b64 n; call (n), f, (%r2); }", "'n' does not fit result '.b32 r' of 'f'"),
+        ("call (5), f, (%r2);", "expected a return parameter, found '5'"),
+        ("call (%r4), f, (_);", "an argument '_' is not declared"),
+        ("call k;", "'k' is a kernel: a call reaches a .func"),
     ],
 )
 def test_calls_that_do_not_fit(call: str, message: str) -> None:

@@ -168,7 +168,7 @@ def test_a_predicate_is_no_number() -> None:
     text = """
 .func (.reg .pred q) yes(.reg .b32 n) { setp.gt.u32 q, n, 5; ret; }
 .visible .entry k(.param .u64 out) { .reg .b32 %r<3>; call (%r1), yes, (3); ret; }"""
-    with pytest.raises(PtxError, match=r"one\.ptx:6: .*predicates"):
+    with pytest.raises(PtxError, match=r"one\.ptx:6: .*'%r1' does not fit result '\.pred q' of 'yes'"):
         run(text, {"out": np.zeros(1, np.uint32)})
 
 
