@@ -68,18 +68,13 @@ def reachable(module: Module, entry: Function) -> list[Function]:
 
 
 def addressed(function: Function) -> set[str]:
-    """Names whose address the function takes: symbols outside of the brackets of ld.param/st.param and of
-    calls."""
+    """Names whose address the function takes: symbols outside of calls and of the brackets of ld and st."""
     names: set[str] = set()
     for statement in function.body or ():
         if isinstance(statement, Instruction):
+            accessed = Address if statement.opcode in ("ld", "st") else ()
             for operand in statement.operands:
-                direct = (
-                    isinstance(operand, Address)
-                    and statement.opcode in ("ld", "st")
-                    and any(m.startswith("param") for m in statement.modifiers)
-                )
-                if not direct:
+                if not isinstance(operand, accessed):
                     names.update(symbol.name for symbol in symbols_of(operand))
     return names
 
@@ -212,7 +207,7 @@ class Layout:
         if variable.type in OPAQUE:
             what = f"{name!r} is a .{variable.type}, which is not supported here"
             raise self._error(line, f"{what}: {OPAQUE[variable.type]}")
-        if variable.external and variable.init is None and variable.size == 0:
+        if not variable.size:
             raise self._error(
                 line, f"{name!r} is only declared (.extern): the file that defines it is needed"
             )
@@ -244,8 +239,10 @@ class Layout:
             if target is None:
                 if symbol.name not in self.module.functions:
                     raise self._error(variable.line, f"{held} {symbol.name!r}, which is not in this file")
-                known = function_address(self.module, symbol.name) + symbol.offset
-                image[offset : offset + size] = (known & (1 << 8 * size) - 1).to_bytes(size, "little")
+                if symbol.offset:
+                    raise self._error(variable.line, f"{held} {symbol.name!r} with an offset: leave it out")
+                known = function_address(self.module, symbol.name)
+                image[offset : offset + size] = known.to_bytes(8, "little")[:size]
                 continue
             if target.space == "global":
                 if size != 8:
@@ -260,9 +257,8 @@ class Layout:
                     variable.line, f"{held} {symbol.name!r}, which has none before the kernel runs"
                 )
             window = {"const": CONST_WINDOW, "shared": SHARED_WINDOW}[target.space] if symbol.generic else 0
-            image[offset : offset + size] = ((place + symbol.offset + window) & (1 << 8 * size) - 1).to_bytes(
-                size, "little"
-            )
+            known = place + symbol.offset + window
+            image[offset : offset + size] = known.to_bytes(8, "little", signed=True)[:size]
         return bytes(image)
 
 

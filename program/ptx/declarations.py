@@ -175,7 +175,9 @@ def _variable(
     align = max(shape.align, 1) if shape.align else shape.item_bytes * shape.width
     found = Variable(name, space, shape.type, size, align, line, external=external)
     if not cursor.accept("="):
-        return found
+        return _sized(cursor, found, at)
+    if external:
+        raise cursor.error(f".extern variable {name} cannot have an initial value: its definition has it", at)
     if space not in ("global", "const"):
         raise cursor.error(
             f".{space} variable {name} cannot have an initial value; only .global and .const ones can", at
@@ -190,7 +192,15 @@ def _variable(
         raise cursor.error(
             f"initial values of more than {_MAX_INITIALISED} bytes together; no more are supported", at
         )
-    return _Initialiser(cursor, shape, dims).read(found)
+    return _sized(cursor, _Initialiser(cursor, shape, dims).read(found), at)
+
+
+def _sized(cursor: Cursor, variable: Variable, at: int) -> Variable:
+    """Refuses a variable without bytes. What another file or the launch defines may have any size."""
+    if variable.size or variable.external or variable.space in ("param", "reg"):
+        return variable
+    dynamic = ", or .extern if the launch gives it" if variable.space == "shared" else ""
+    raise cursor.error(f"array {variable.name} has no size: write one in its brackets{dynamic}", at)
 
 
 class _Initialiser:

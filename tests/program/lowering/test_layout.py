@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from warpbank.program.errors import PtxError
-from warpbank.program.isa import Kernel
+from warpbank.program.isa import CODE_WINDOW, CONST_WINDOW, Kernel
 from warpbank.program.lowering import lower
 from warpbank.program.lowering.layout import CONST_PARAMETERS, CONSTANT_BYTES, Layout
 from warpbank.program.ptx.parser import parse
@@ -53,3 +53,52 @@ def test_addresses_of_textures_stand_one_behind_the_other() -> None:
     assert slots[0] % 8 == 0
     assert kernel.texture_slots == dict(zip("abac", slots, strict=True))
     assert len(kernel.constants) == slots[-1] + 8
+
+
+@pytest.mark.parametrize(
+    ("value", "base", "added"),
+    [
+        (".u64 held = g;", None, CODE_WINDOW + 16),
+        (".u32 held = g;", None, (CODE_WINDOW + 16) & 0xFFFFFFFF),
+        (".u64 held = c+4;", "c", 4),
+        (".u32 held = c+12;", "c", 12),
+        (".u16 held = c;", "c", 0),
+        (".u64 held = generic(c)+8;", "c", CONST_WINDOW + 8),
+        (".u64 held = generic(c);", "c", CONST_WINDOW),
+    ],
+)
+def test_an_initial_value_holds_an_address(value: str, base: str | None, added: int) -> None:
+    kernel = lowered(f".func g() {{ ret; }}\n.const .b32 c[4]; .const .align 8 {value}")
+    place, size = kernel.symbols["held"]
+    address = (kernel.symbols[base][0] if base else 0) + added
+    image = bytes(kernel.constants[place : place + size])
+    assert image == address.to_bytes(8, "little")[:size]
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (".u64 held = g+4;", "holds the address of 'g' with an offset: leave it out"),
+        (".u64 held = s;", "holds the address of 's', which has none before the kernel runs"),
+        (".u32 held = v;", "holds the address of .global 'v' in 4 bytes: it takes 8"),
+        (".u64 held = w;", "'w' is used but not declared"),
+    ],
+)
+def test_an_initial_value_that_nobody_knows_is_refused(value: str, why: str) -> None:
+    with pytest.raises(PtxError, match=why):
+        lowered(f".func g() {{ ret; }}\n.global .b32 v; .shared .b32 s; .const .align 8 {value}")
+
+
+def test_a_function_that_is_only_declared_has_no_variables() -> None:
+    declared = ".func f(.param .b32 n);\n.shared .b32 s;"
+    assert lowered(declared, "mov.u32 %r1, s; st.global.u32 [%rd1], %r1;").shared_bytes == 4
+
+
+@pytest.mark.parametrize(
+    "called", ["call f;", "mov.u64 %rd1, f; some: .callprototype _ (); call %rd1, some;"]
+)
+def test_shared_variables_of_functions_have_room_where_these_may_be_called(called: str) -> None:
+    function = ".func f() { .shared .b32 own[8]; st.shared.b32 [own], 1; ret; }\n"
+    unused = function.replace(" f()", " g()")
+    assert lowered(function + unused, called).shared_bytes == 32
+    assert lowered(function + unused).shared_bytes == 0
