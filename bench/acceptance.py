@@ -2,7 +2,8 @@
 `python -m bench.acceptance --ptxas PATH`.
 
 Lines are drawn at random: an instruction, a type and registers, right or wrong for each other. With
-`--floats` they are the float instructions with every modifier, type and rounding. `ptxas` is
+`--floats` they are the float instructions with every modifier, type and rounding; with `--accesses` loads,
+stores, atomics and fences with every order, scope, state space and cache operator. `ptxas` is
 part of the CUDA toolkit, and of the wheel `nvidia-cuda-nvcc`, which needs no GPU. What it takes and we refuse
 may be somebody's program. What we take and it refuses is a mistake that nobody tells its writer of.
 """
@@ -94,6 +95,34 @@ def floats() -> list[str]:
     ]
 
 
+#: Memory orders, scopes, state spaces and cache operators of an access.
+ORDERS = ("", ".weak", ".volatile", ".relaxed", ".acquire", ".release", ".acq_rel", ".sc", ".mmio.relaxed")
+SCOPES = ("", ".cta", ".cluster", ".gpu", ".sys", ".gl")
+SPACES = ("", ".global", ".shared", ".local", ".const")
+CACHES = ("", ".ca", ".cg", ".cs", ".lu", ".cv", ".nc", ".ca.nc", ".cg.nc", ".cs.nc", ".cv.nc", ".wb", ".wt")
+ACCESSES = {
+    **dict.fromkeys(("ld", "ldu"), ".u32 %r1, [%rd2];"),
+    "st": ".u32 [%rd2], %r1;",
+    "atom": ".add.u32 %r1, [%rd2], %r3;",
+    "red": ".add.u32 [%rd2], %r3;",
+}
+
+
+def accesses() -> list[str]:
+    """Loads, stores, atomics and fences with every order, scope, state space and cache operator."""
+    lines = [
+        f"{opcode}{order}{scope}{space}{cache}{rest}"
+        for opcode, rest in ACCESSES.items()
+        for order in ORDERS
+        for scope in SCOPES
+        for space in SPACES
+        for cache in CACHES
+    ]
+    return lines + [
+        f"{fence}{order}{scope};" for fence in ("membar", "fence") for order in ORDERS for scope in SCOPES
+    ]
+
+
 def drawn(seed: int) -> Iterator[str]:
     """PTX lines, drawn at random without end."""
     rng = random.Random(seed)
@@ -157,13 +186,17 @@ def main(
     count: Annotated[int, typer.Option(min=1, help="Lines that are drawn.")] = 20000,
     seed: Annotated[int, typer.Option(help="Seed of the lines.")] = 1,
     show: Annotated[int, typer.Option(min=0, help="Lines of either kind that are printed.")] = 20,
-    every: Annotated[
+    all_floats: Annotated[
         bool, typer.Option("--floats", help="Every float instruction instead of lines that are drawn.")
+    ] = False,
+    all_accesses: Annotated[
+        bool, typer.Option("--accesses", help="Every access to memory instead of lines that are drawn.")
     ] = False,
 ) -> None:
     """Count the lines on which the two do not agree, and print some."""
+    every = [*(floats() if all_floats else ()), *(accesses() if all_accesses else ())]
     gpu = "sm_100" if every else "sm_80"
-    lines = floats() if every else list(islice(drawn(seed), count))
+    lines = every or list(islice(drawn(seed), count))
     agree, taken, lost, let_through = 0, 0, [], []
     for start in range(0, len(lines), _BATCH):
         batch = list(dict.fromkeys(lines[start : start + _BATCH]))

@@ -56,6 +56,13 @@ def test_of_all_float_instructions_we_take_as_many_as_the_assembler(tmp_path: Pa
     assert "taken by us alone: 391 of 20482" in result.output
 
 
+def test_of_all_accesses_we_take_as_many_as_the_assembler(tmp_path: Path) -> None:
+    """ptxas 13.0 takes 307, and no other than we."""
+    result = _asked(tmp_path, "True", "--accesses")
+    assert result.exit_code == 0
+    assert "taken by us alone: 307 of 17658" in result.output
+
+
 def test_an_assembler_that_says_nothing_of_a_line_is_named(tmp_path: Path) -> None:
     result = _asked(tmp_path, "sys.exit('no such GPU')")
     assert result.exit_code == 2

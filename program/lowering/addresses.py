@@ -24,8 +24,8 @@ def check_addresses(module: Module) -> None:
     if module.address_size:
         return
     for function in module.functions.values():
-        for statement in function.body or ():
-            if isinstance(statement, Instruction) and _is_narrow(function, statement):
+        for statement in function.instructions:
+            if _is_narrow(function, statement):
                 raise PtxError(
                     module.path,
                     statement.line,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from warpbank.program.isa import Atomic, DType, Op, Source, Space
 from warpbank.program.lowering.context import Context
 from warpbank.program.lowering.form import Form
-from warpbank.program.lowering.memory import place, take_order, take_space
+from warpbank.program.lowering.memory import place, take_space
+from warpbank.program.lowering.ordering import take_order
 from warpbank.program.lowering.table import lowers
 from warpbank.program.lowering.types import PtxType
 from warpbank.program.ptx.ast import Vector
@@ -41,8 +42,8 @@ def atomic(ctx: Context, form: Form) -> None:
     it."""
     if form.flag("async"):
         form.refuse("asynchronous reductions are not supported: use red without .async")
-    _, release, acquire = take_order(form)
     space = take_space(form)
+    order = take_order(form, space)
     operation = form.choice(_OPERATIONS)
     denormals = form.flag("noftz")
     ptx = form.type()
@@ -61,7 +62,7 @@ def atomic(ctx: Context, form: Form) -> None:
     if where.buffer is not None or where.space == Space.CONST:
         form.refuse("atomics work on global, shared and local memory")
     values: list[Source] = [ctx.value(o, ptx) for o in operands[1:needed]]
-    if release:
+    if order.release:
         ctx.emit(Op.MEMBAR, volatile=True)
     dst = ctx.dst(form.operands[0], ptx.words) if returns else None
     ctx.emit(
@@ -76,7 +77,7 @@ def atomic(ctx: Context, form: Form) -> None:
         size=ptx.bits // 8,
         volatile=True,
     )
-    if acquire:
+    if order.acquire:
         ctx.emit(Op.MEMBAR, volatile=True)
 
 

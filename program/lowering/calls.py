@@ -197,7 +197,7 @@ def _spill(ctx: Context, given: Buffer, made: Buffer) -> None:
             ctx.emit(Op.SHR, shifted, held, Imm(16))
             ctx.emit(Op.ST, None, Imm(0), held, space=Space.LOCAL, offset=made.local + 4 * i, size=2)
             ctx.emit(Op.ST, None, Imm(0), shifted, space=Space.LOCAL, offset=made.local + 4 * i + 2, size=1)
-        elif size > 0:
+        else:
             aligned = made.align >= size
             for part in range(1 if aligned else size):
                 piece: Source = held

@@ -58,24 +58,22 @@ def reachable(module: Module, entry: Function) -> list[Function]:
     queue = [entry]
     while queue:
         caller = queue.pop(0)
-        for statement in caller.body or ():
-            for operand in statement.operands if isinstance(statement, Instruction) else ():
-                for callee in callees(module, caller, operand) if isinstance(operand, Call) else ():
-                    if callee.name not in found:
-                        found[callee.name] = callee
-                        queue.append(callee)
+        for call in (o for i in caller.instructions for o in i.operands if isinstance(o, Call)):
+            for callee in callees(module, caller, call):
+                if callee.name not in found:
+                    found[callee.name] = callee
+                    queue.append(callee)
     return list(found.values())
 
 
 def addressed(function: Function) -> set[str]:
     """Names whose address the function takes: symbols outside of calls and of the brackets of ld and st."""
     names: set[str] = set()
-    for statement in function.body or ():
-        if isinstance(statement, Instruction):
-            accessed = Address if statement.opcode in ("ld", "st") else ()
-            for operand in statement.operands:
-                if not isinstance(operand, accessed):
-                    names.update(symbol.name for symbol in symbols_of(operand))
+    for instruction in function.instructions:
+        accessed = Address if instruction.opcode in ("ld", "st") else ()
+        for operand in instruction.operands:
+            if not isinstance(operand, accessed):
+                names.update(symbol.name for symbol in symbols_of(operand))
     return names
 
 
@@ -159,13 +157,7 @@ class Layout:
         """Static shared variables that the kernel or a function it calls names; then the dynamic ones, all at
         one address."""
         named = {
-            f.name: {
-                s.name
-                for i in f.body or ()
-                if isinstance(i, Instruction)
-                for o in i.operands
-                for s in symbols_of(o)
-            }
+            f.name: {s.name for i in f.instructions for o in i.operands for s in symbols_of(o)}
             for f in self.functions
         }
         static: list[tuple[str, Variable]] = []
@@ -264,10 +256,9 @@ class Layout:
 
 def vectors_of(function: Function) -> Iterator[tuple[Instruction, tuple[str, ...]]]:
     """Every vector operand made of distinct registers, with its instruction."""
-    for statement in function.body or ():
-        if isinstance(statement, Instruction):
-            for operand in statement.operands:
-                if isinstance(operand, Vector):
-                    names = tuple(e.name for e in operand.elements if isinstance(e, Register))
-                    if len(names) == len(operand.elements) and len(set(names)) == len(names):
-                        yield statement, names
+    for instruction in function.instructions:
+        for operand in instruction.operands:
+            if isinstance(operand, Vector):
+                names = tuple(e.name for e in operand.elements if isinstance(e, Register))
+                if len(names) == len(operand.elements) and len(set(names)) == len(names):
+                    yield instruction, names

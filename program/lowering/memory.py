@@ -1,4 +1,4 @@
-"""Lowering of loads and stores of every space, width and vector; of parameters; of prefetches and fences."""
+"""Lowering of loads and stores of every space, width and vector; of parameters; of prefetches."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from warpbank.program.lowering.form import Form
 from warpbank.program.lowering.frame import Buffer
 from warpbank.program.lowering.groups import whole
 from warpbank.program.lowering.moves import pack_words
+from warpbank.program.lowering.ordering import take_order
 from warpbank.program.lowering.table import lowers
 from warpbank.program.lowering.types import TYPES, PtxType
-from warpbank.program.ptx.ast import Address, Immediate, Operand, Symbol, Vector
+from warpbank.program.ptx.ast import Address, Immediate, Operand, Register, Symbol, Vector
 
 _SPACES = {
     "global": Space.GLOBAL,
@@ -22,9 +23,6 @@ _SPACES = {
     "param": Space.CONST,
 }
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
-_ORDERED = ("volatile", "relaxed", "acquire", "release", "acq_rel", "seq_cst", "mmio", "sc")
-_HINTS = ("L1::", "L2::", "level::", "unified")
-_CACHE = ("ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "weak", "cta", "cluster", "gpu", "sys", "gl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +49,6 @@ def take_space(form: Form) -> str:
             del form.left[i]
             return base
     return ""
-
-
-def take_order(form: Form) -> tuple[bool, bool, bool]:
-    """Consumes cache, scope and ordering modifiers; (volatile, release, acquire)."""
-    acquire = any(m in ("acquire", "acq_rel", "sc", "seq_cst") for m in form.left)
-    release = any(m in ("release", "acq_rel", "sc", "seq_cst") for m in form.left)
-    ordered = form.flag(*_ORDERED)
-    form.flag(*_CACHE)
-    form.ignore(*_HINTS)
-    return ordered, release, acquire
 
 
 def place(ctx: Context, operand: Operand | None, space_name: str) -> Place:
@@ -114,29 +102,38 @@ def _symbol_place(ctx: Context, symbol: Symbol, offset: int, space_name: str) ->
     return Place(Space.GLOBAL, base, offset)
 
 
+def _elements(ctx: Context, operand: Operand | None, count: int) -> tuple[Operand | None, ...]:
+    """What is loaded or stored: one operand, or a vector, whose registers are equally wide."""
+    elements = operand.elements if isinstance(operand, Vector) else (operand,)
+    if len(elements) != count:
+        ctx.form.refuse(f"it has {len(elements)} operands for {count} elements")
+    widths = {ctx.register_type(e).bits for e in elements if isinstance(e, Register)}
+    if len(widths) > 1:
+        ctx.form.refuse("its vector has registers of different widths: take equal ones")
+    return elements
+
+
 @lowers("ld", "ldu")
 def load(ctx: Context, form: Form) -> None:
     """ld: of constant-bank words a move, of anything else LD."""
-    volatile, release, acquire = take_order(form)
     space = take_space(form)
+    if form.opcode == "ldu" and space not in ("", "global"):
+        form.refuse(f"ldu loads from .global, not from .{space}: take ld")
+    order = take_order(form, space)
     count = form.maybe(_VECTORS) or 1
     ptx = form.type()
     form.arity(2, 3)
     form.done()
     target = form.operands[0]
-    elements = target.elements if isinstance(target, Vector) else (target,)
-    if len(elements) != count and not (count == 1 and len(elements) == 1):
-        form.refuse(f"it loads {count} elements into {len(elements)} registers")
+    elements = _elements(ctx, target, count)
     where = place(ctx, form.operands[1], space)
-    if release:
-        ctx.emit(Op.MEMBAR, volatile=True)
     if where.buffer is not None:
         _load_buffer(ctx, form, where.buffer, where.offset, elements, ptx)
     elif where.space == Space.CONST and where.base == Imm(0):
         _load_constant(ctx, where.offset, elements, ptx)
     else:
-        _load_memory(ctx, where, elements, ptx, volatile)
-    if acquire:
+        _load_memory(ctx, where, elements, ptx, order.volatile)
+    if order.acquire:
         ctx.emit(Op.MEMBAR, volatile=True)
 
 
@@ -228,7 +225,7 @@ def _load_memory(
         targets = None
         if ptx.bits >= 32 and None not in part:
             targets = [ctx.dst(e, ptx.words, wider=True) for e in part]
-        group = whole(ctx.kernel, targets) if targets and all(t.width == ptx.words for t in targets) else None
+        group = whole(ctx.kernel, targets) if targets and targets[0].width == ptx.words else None
         if group is not None:
             ctx.emit(Op.LD, group, where.base, dtype=DType.U32, **fields)
             continue
@@ -247,28 +244,26 @@ def _load_memory(
 @lowers("st")
 def store(ctx: Context, form: Form) -> None:
     """st: to a parameter buffer in registers moves, to anything else ST."""
-    volatile, release, acquire = take_order(form)
     space = take_space(form)
+    order = take_order(form, space)
     count = form.maybe(_VECTORS) or 1
     ptx = form.type()
     form.arity(2, 3)
     form.done()
     source = form.operands[1]
-    elements = source.elements if isinstance(source, Vector) else (source,)
-    if len(elements) != count:
-        form.refuse(f"it stores {count} elements out of {len(elements)} operands")
+    elements = _elements(ctx, source, count)
     where = place(ctx, form.operands[0], space)
     if where.space == Space.CONST:
         form.refuse("constant memory and kernel parameters cannot be written")
-    values = [ctx.value(e, ptx) if e is not None else Imm(0, ptx.words) for e in elements]
-    if release:
+    if None in elements:
+        form.refuse("_ takes a result that nobody needs; it has no value to store")
+    values = [ctx.value(element, ptx) for element in elements]
+    if order.release:
         ctx.emit(Op.MEMBAR, volatile=True)
     if where.buffer is not None:
         store_buffer(ctx, where.buffer, where.offset, values, ptx)
     else:
-        _store_memory(ctx, where, values, ptx, volatile)
-    if acquire:
-        ctx.emit(Op.MEMBAR, volatile=True)
+        _store_memory(ctx, where, values, ptx, order.volatile)
 
 
 def store_buffer(ctx: Context, buffer: Buffer, offset: int, values: list[Source], ptx: PtxType) -> None:
@@ -314,11 +309,7 @@ def _vector(ctx: Context, values: list[Source], ptx: PtxType) -> Source:
         group = whole(ctx.kernel, registers)
         if group is not None:
             return group
-    words = (
-        [word(v, w) for v in values for w in range(ptx.words)]
-        if ptx.bits >= 32
-        else pack_words(ctx, values, ptx.bits)
-    )
+    words = pack_words(ctx, [word(v, w) for v in values for w in range(ptx.words)], ptx.bits)
     if len(words) == 1:
         return words[0]
     made = ctx.temp(len(words))
@@ -327,18 +318,36 @@ def _vector(ctx: Context, values: list[Source], ptx: PtxType) -> Source:
     return made
 
 
-@lowers("prefetch", "prefetchu", "discard", "applypriority", "pmevent", "nanosleep", "brkpt")
+#: Levels and priorities that hints about an address name.
+_LEVELS = {
+    "prefetch": ("L1", "L2", "L2::evict_last", "L2::evict_normal", "tensormap"),
+    "prefetchu": ("L1",),
+    "discard": ("L2",),
+    "applypriority": ("L2::evict_normal",),
+}
+
+
+@lowers(*_LEVELS)
+def hint(ctx: Context, form: Form) -> None:
+    """Hints about an address: no code is made."""
+    space = take_space(form)
+    if space == "shared":
+        form.refuse(f"no cache holds .shared memory: {form.opcode} takes .global or generic addresses")
+    form.choice(dict.fromkeys(_LEVELS[form.opcode], True))
+    form.done()
+    place(ctx, form.operands[0], space)
+
+
+@lowers("pmevent", "nanosleep", "brkpt")
 def nothing(ctx: Context, form: Form) -> None:
-    """Hints, and waits that a deterministic machine does not need: no code is made."""
+    """Events for a profiler or debugger, and waits that a deterministic machine does not need: no code is
+    made."""
+    form.arity(0 if form.opcode == "brkpt" else 1)
+    if form.opcode == "nanosleep" and form.type().name != "u32":
+        form.refuse("it takes a .u32")
 
 
 @lowers("createpolicy")
 def cache_policy(ctx: Context, form: Form) -> None:
     """A cache policy is a number that nothing looks at."""
     ctx.move(ctx.dst(form.operands[0], 2), Imm(0, 2))
-
-
-@lowers("membar", "fence")
-def fence(ctx: Context, form: Form) -> None:
-    """Every fence is the one fence of the machine."""
-    ctx.emit(Op.MEMBAR, volatile=True)

@@ -10,6 +10,9 @@ from warpbank.program.lowering.table import lowers
 from warpbank.program.lowering.types import TYPES, PtxType
 from warpbank.program.ptx.ast import Operand, Register, Vector
 
+#: Selectors of the permutations that make a word of two values, and of two such pairs, by the values' width.
+_PAIRS = {8: (0x5540, 0x5410), 16: (0x5410,)}
+
 
 @lowers("mov")
 def move(ctx: Context, form: Form) -> None:
@@ -52,8 +55,8 @@ def _element(ctx: Context, form: Form, vector: Vector, ptx: PtxType) -> PtxType:
     if ptx.kind != "b":
         form.refuse(f"what packs and unpacks has bits, not a .{ptx.name}: take mov.b{ptx.bits}")
     count = len(vector.elements)
-    part = TYPES.get(f"b{ptx.bits // count}")
-    if part is None or part.bits * count != ptx.bits:
+    part = TYPES.get(f"b{ptx.bits / count:g}")
+    if part is None:
         form.refuse(f"{count} elements do not make a .{ptx.name}")
     for element in vector.elements:
         if isinstance(element, Register) and ctx.register_type(element).bits != part.bits:
@@ -85,19 +88,16 @@ def pack(ctx: Context, form: Form, dst: Reg, vector: Vector, ptx: PtxType) -> No
     if None in vector.elements:
         form.refuse("_ takes a result that nobody needs; it has no value to pack")
     values = [ctx.value(element, part) for element in vector.elements]
-    words = (
-        [word(v, w) for v in values for w in range(part.words)]
-        if part.bits >= 32
-        else pack_words(ctx, values, part.bits)
-    )
+    words = pack_words(ctx, [word(v, w) for v in values for w in range(part.words)], part.bits)
     for i, source in enumerate(words):
         ctx.emit(Op.MOV, dst.word(i), source)
 
 
 def pack_words(ctx: Context, values: list[Source], bits: int) -> list[Source]:
-    """Sub-word values gathered into words, the first lowest; unused bytes are unspecified."""
-    for narrow, selector in ((8, 0x5540), (16, 0x5410)):
-        if bits <= narrow and len(values) > 1:
+    """Values of so many bits gathered into words, the first lowest; unused bytes are unspecified. Those of 32
+    bits and more are words already."""
+    for selector in _PAIRS.get(bits, ()):
+        if len(values) > 1:
             halves, values = values, []
             for low, high in zip(halves[::2], halves[1::2], strict=True):
                 made = ctx.temp()

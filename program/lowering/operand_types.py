@@ -59,6 +59,4 @@ def holds(declared: PtxType, ptx: PtxType) -> bool:
         return True
     if declared.name == "f16x2" and not ptx.is_float:
         return True
-    if declared.is_float and ptx.is_float:
-        return declared.name == ptx.name
-    return declared.is_float == ptx.is_float
+    return declared.name == ptx.name if declared.is_float else not ptx.is_float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warpbank.program.isa import CODE_WINDOW
 from warpbank.program.lowering.signatures import misfit
-from warpbank.program.ptx.ast import Call, Function, Instruction, Module, Register, Symbol
+from warpbank.program.ptx.ast import Call, Function, Module, Register, Symbol
 
 #: Bytes from one function's address to the next; no memory lies there, so a load through such a pointer is
 #: out of bounds.
@@ -23,18 +23,16 @@ def address_taken(module: Module) -> list[str]:
     variables = [*module.variables.values(), *(v for f in module.functions.values() for v in f.variables)]
     names = {symbol.name for variable in variables for _, symbol, _ in variable.relocations}
     for function in module.functions.values():
-        for statement in function.body or ():
-            for operand in statement.operands if isinstance(statement, Instruction) else ():
-                if isinstance(operand, Symbol):
-                    names.add(operand.name)
+        for instruction in function.instructions:
+            names.update(operand.name for operand in instruction.operands if isinstance(operand, Symbol))
     return [name for name in module.functions if name in names]
 
 
 def candidates(module: Module, caller: Function, call: Call) -> list[Function]:
     """Candidates of a call through a register: those of its .calltargets list, or else every function whose
     address is taken; of these the ones that have a body and take and give what the call passes."""
-    named = (module.functions.get(name) for name in call.targets or address_taken(module))
-    return [f for f in named if f is not None and f.body is not None and not misfit(caller, call, f)]
+    named = (module.functions[name] for name in call.targets or address_taken(module))
+    return [f for f in named if f.body is not None and not misfit(caller, call, f)]
 
 
 def callees(module: Module, caller: Function, call: Call) -> list[Function]:

@@ -43,13 +43,14 @@ def _passes(caller: Function, given: Register | Immediate | Symbol, formal: Vari
     if isinstance(given, Immediate):
         return scalar
     if isinstance(given, Register):
-        declared = TYPES[caller.registers[given.name]]
-        return ptx is not None and scalar and declared.bits == ptx.bits and holds(declared, ptx)
+        held = TYPES[caller.registers[given.name]]
+        return ptx is not None and scalar and held.bits == ptx.bits and holds(held, ptx)
     variables = (*caller.variables, *caller.parameters, *caller.returns)
     found = next((v for v in variables if v.name == given.name and v.space == "param"), None)
-    if found is None or found.size != formal.size or formal.type == "pred":
+    if found is None or found.size != formal.size:
         return False
-    return ptx is None or found.type not in TYPES or holds(TYPES[found.type], ptx)
+    declared = TYPES.get(found.type)
+    return found.type == formal.type or (ptx is not None and declared is not None and holds(declared, ptx))
 
 
 def _declared(formal: Variable) -> str:

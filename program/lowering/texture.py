@@ -14,17 +14,7 @@ from warpbank.program.lowering.driver import names_in
 from warpbank.program.lowering.form import Form
 from warpbank.program.lowering.table import lowers
 from warpbank.program.lowering.types import B64, PtxType, float_bits
-from warpbank.program.ptx.ast import (
-    Address,
-    Call,
-    Function,
-    Immediate,
-    Instruction,
-    Operand,
-    Register,
-    Symbol,
-    Vector,
-)
+from warpbank.program.ptx.ast import Address, Call, Function, Immediate, Operand, Register, Symbol, Vector
 
 _GEOMETRIES = {"1d": 1, "2d": 2}
 #: Kinds of textures that do not lie in linear memory, and levels of detail.
@@ -178,11 +168,7 @@ def _parameter(ctx: Context, register: str) -> int | None:
         return None
     function = ctx.frame.function
     for _ in range(8):  # copies of copies
-        written = [
-            s
-            for s in function.body or ()
-            if isinstance(s, Instruction) and s.operands and _may_write(s.operands[0], register)
-        ]
+        written = [s for s in function.instructions if s.operands and _may_write(s.operands[0], register)]
         if len(written) != 1 or written[0].guard is not None or len(written[0].operands) != 2:
             return None
         source = written[0].operands[1]

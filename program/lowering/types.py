@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import dataclass
 
@@ -88,8 +89,7 @@ def float_bits(value: float, bits: int) -> int:
             return int.from_bytes(struct.pack("<d", value), "little")
         return int.from_bytes(struct.pack("<f" if bits == 32 else "<e", value), "little")
     except OverflowError:
-        infinity = {16: 0x7C00, 32: 0x7F800000}[bits]
-        return infinity | (1 << (bits - 1) if value < 0 else 0)
+        return float_bits(math.copysign(math.inf, value), bits)
 
 
 def double_from_bits(bits: int) -> float:

@@ -3,6 +3,7 @@ yet."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 
@@ -194,6 +195,11 @@ class Function:
     variables: list[Variable] = field(default_factory=list)
     body: list[Statement] | None = None
     directives: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def instructions(self) -> Iterator[Instruction]:
+        """The instructions of the body in order; a declaration has none."""
+        return (statement for statement in self.body or () if isinstance(statement, Instruction))
 
 
 @dataclass

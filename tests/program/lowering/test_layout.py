@@ -7,7 +7,7 @@ import pytest
 from warpbank.program.errors import PtxError
 from warpbank.program.isa import CODE_WINDOW, CONST_WINDOW, Kernel
 from warpbank.program.lowering import lower
-from warpbank.program.lowering.layout import CONST_PARAMETERS, CONSTANT_BYTES, Layout
+from warpbank.program.lowering.layout import CONST_PARAMETERS, CONSTANT_BYTES, Layout, vectors_of
 from warpbank.program.ptx.parser import parse
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -65,6 +65,7 @@ def test_addresses_of_textures_stand_one_behind_the_other() -> None:
         (".u16 held = c;", "c", 0),
         (".u64 held = generic(c)+8;", "c", CONST_WINDOW + 8),
         (".u64 held = generic(c);", "c", CONST_WINDOW),
+        (".u64 held = c+-4096;", "c", -4096),
     ],
 )
 def test_an_initial_value_holds_an_address(value: str, base: str | None, added: int) -> None:
@@ -72,7 +73,7 @@ def test_an_initial_value_holds_an_address(value: str, base: str | None, added: 
     place, size = kernel.symbols["held"]
     address = (kernel.symbols[base][0] if base else 0) + added
     image = bytes(kernel.constants[place : place + size])
-    assert image == address.to_bytes(8, "little")[:size]
+    assert image == address.to_bytes(8, "little", signed=True)[:size]
 
 
 @pytest.mark.parametrize(
@@ -102,3 +103,29 @@ def test_shared_variables_of_functions_have_room_where_these_may_be_called(calle
     unused = function.replace(" f()", " g()")
     assert lowered(function + unused, called).shared_bytes == 32
     assert lowered(function + unused).shared_bytes == 0
+
+
+def test_shared_variables_of_functions_that_called_functions_call() -> None:
+    inner = ".func g() { .shared .b32 own[8]; st.shared.b32 [own], 1; ret; }\n"
+    assert lowered(inner + ".func f() { call g; ret; }\n", "call f;").shared_bytes == 32
+
+
+def test_a_constant_of_another_file_is_refused() -> None:
+    with pytest.raises(PtxError, match="'c' has no address here"):
+        lowered(".extern .const .b32 c[4];", "ld.const.u32 %r1, [c]; st.global.u32 [%rd1], %r1;")
+
+
+def test_constant_memory_is_whole_words_of_64_bits() -> None:
+    for parameters, size in ((".param .u8 a", 8), (".param .u64 a", 8), (".param .u64 a, .param .u32 b", 16)):
+        assert len(lowered("", "", parameters).constants) == CONST_PARAMETERS + size
+
+
+def test_vectors_of_distinct_registers() -> None:
+    text = """.entry k() { .reg .b32 %r<9>; .reg .b64 %d; ld.global.v2.b32 {%r1, %r2}, [%d];
+ld.global.v4.b32 {%r1, _, %r2, %r3}, [%d]; ld.global.v2.b32 {%r4, %r4}, [%d]; st.global.v2.b32 [%d], {%r5, 3};
+st.global.v4.b32 [%d], {%r5, %r6, %r7, %r8}; ret; }"""
+    function = parse(HEAD + text, "some.ptx").functions["k"]
+    assert [(i.opcode, names) for i, names in vectors_of(function)] == [
+        ("ld", ("%r1", "%r2")),
+        ("st", ("%r5", "%r6", "%r7", "%r8")),
+    ]

@@ -18,15 +18,18 @@ FUNCTIONS = """
 .func one(.param .b32 a) { ret; }
 .func pair(.param .b64 a) { ret; }
 .func real(.param .f32 a) { ret; }
+.func bytes(.param .b8 a[4]) { ret; }
+.func byte(.param .b8 a) { ret; }
+.func picture(.param .texref a) { ret; }
 .func two(.param .b32 a, .param .b32 b) { ret; }
 .func (.param .b32 r) gives(.param .b32 a) { ret; }
 .func never() { ret; }
 .func declared(.param .b32 a);
 .entry other() { ret; }
 """
-POINTED = ("none", "one", "pair", "real", "two", "gives")
-CALLER = """.entry k() { .reg .b32 %r; .reg .s32 %s; .reg .f32 %f; .reg .b64 %rd; .param .b32 x;
-.param .b64 y; TAKES ret; }
+POINTED = ("none", "one", "pair", "real", "bytes", "byte", "picture", "two", "gives")
+CALLER = """.entry k() { .reg .b32 %r; .reg .s32 %s; .reg .f32 %f; .reg .b64 %rd; .reg .b8 %b;
+.param .b32 x; .param .b64 y; .param .f32 z; .param .s32 w; .param .b8 s[4]; TAKES ret; }
 """
 
 
@@ -65,9 +68,13 @@ def test_neither_calls_nor_declarations_take_an_address() -> None:
         (call(Register("%s")), ["one"]),
         (call(Register("%f")), ["one", "real"]),
         (call(Register("%rd")), ["pair"]),
-        (call(Symbol("x")), ["one", "real"]),
+        (call(Symbol("x")), ["one", "real", "bytes"]),
         (call(Symbol("y")), ["pair"]),
-        (call(Immediate(5)), ["one", "pair", "real"]),
+        (call(Symbol("z")), ["one", "real", "bytes"]),
+        (call(Symbol("w")), ["one", "bytes"]),
+        (call(Symbol("s")), ["one", "real", "bytes"]),
+        (call(Immediate(5)), ["one", "pair", "real", "byte"]),
+        (call(Register("%b")), ["byte"]),
         (call(Register("%r"), Symbol("x")), ["two"]),
         (call(Register("%r"), Symbol("y")), []),
         (call(Register("%rd"), Symbol("x")), []),

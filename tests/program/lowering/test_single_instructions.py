@@ -159,3 +159,55 @@ def test_the_last_step_of_a_guarded_instruction_is_guarded(line: str, steps: lis
 def test_the_end_of_a_kernel_is_its_return() -> None:
     module = parse(HEAD + ".entry k() { .shared .b32 tile; st.shared.b32 [tile], 1; }", "some.ptx")
     assert [instr.op for instr in lower(module, "k").instructions()] == [Op.ST, Op.EXIT]
+
+
+@pytest.mark.parametrize(
+    ("line", "accesses"),
+    [
+        ("ld.global.u8 %r1, [%rd1];", [(1, 1, DType.U8)]),
+        ("ld.global.s16 %r1, [%rd1];", [(2, 1, DType.S16)]),
+        ("ld.global.u32 %r1, [%rd1];", [(4, 1, DType.U32)]),
+        ("ld.global.s32 %r1, [%rd1];", [(4, 1, DType.S32)]),
+        ("ld.global.b64 %rd2, [%rd1];", [(8, 2, DType.U64)]),
+        ("ld.global.f32 %f1, [%rd1];", [(4, 1, DType.U32)]),
+        ("ld.global.v2.u8 {%h1, %h2}, [%rd1];", [(2, 1, DType.U16)]),
+        ("ld.global.v4.u8 {%h1, %h2, %h3, %h4}, [%rd1];", [(4, 1, DType.U32)]),
+        ("ld.global.v2.s32 {%r1, %r2}, [%rd1];", [(8, 2, DType.U32)]),
+        ("ld.global.v2.u32 {%rd1, %rd2}, [%rd1];", [(8, 2, DType.U32)]),
+        ("st.global.u8 [%rd1], %r1;", [(1, 0, DType.U32)]),
+        ("st.global.v2.b32 [%rd1], {%r1, %r2};", [(8, 0, DType.U32)]),
+    ],
+)
+def test_an_access_names_its_bytes_and_how_they_are_extended(
+    line: str, accesses: list[tuple[int, int, DType]]
+) -> None:
+    code = lower(parse(body(line), "some.ptx"), "k", optimize=False).instructions()
+    found = [i for i in code if i.op in (Op.LD, Op.ST) and i.space is Space.GLOBAL]
+    assert [(i.size, i.dst.width if i.dst is not None else 0, i.dtype) for i in found] == accesses
+
+
+@pytest.mark.parametrize(
+    ("line", "ops"),
+    [
+        ("ld.param.u32 %r1, [p];", [Op.MOV]),
+        ("ld.param.u64 %rd1, [p];", [Op.MOV, Op.MOV]),
+        ("ld.param.u16 %h1, [p];", [Op.BFE]),
+        ("ld.param.v2.u32 {_, %r1}, [p];", [Op.MOV]),
+        ("mov.b32 %r1, %r2;", [Op.MOV]),
+        ("mov.b64 %rd1, {%r1, %r2};", [Op.MOV, Op.MOV]),
+        ("mov.b64 {%r1, _}, %rd1;", [Op.MOV]),
+        ("mov.b32 {%h1, %h2}, %r1;", [Op.MOV, Op.SHR]),
+        ("mov.b32 %r1, {%h1, %h2};", [Op.PRMT, Op.MOV]),
+        ("mov.b64 %rd1, {%h1, %h2, %h3, %h4};", [Op.PRMT, Op.PRMT, Op.MOV, Op.MOV]),
+        ("st.global.v2.b32 [%rd1], {%r1, %r2};", [Op.ST]),
+        (
+            "st.global.v2.b32 [%rd1], {%r2, %r1}; ld.global.v2.b32 {%r1, %r2}, [%rd1];",
+            [Op.ST, Op.LD, Op.MOV, Op.MOV],
+        ),
+        ("st.global.v2.b16 [%rd1], {%h1, %h2};", [Op.PRMT, Op.ST]),
+    ],
+)
+def test_what_an_instruction_is_made_of_before_the_cleanup(line: str, ops: list[Op]) -> None:
+    code = lower(parse(body(line), "some.ptx"), "k", optimize=False).instructions()
+    bare = lower(parse(body(""), "some.ptx"), "k", optimize=False).instructions()
+    assert [instr.op for instr in code] == ops + [instr.op for instr in bare]

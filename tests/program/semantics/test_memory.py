@@ -53,7 +53,7 @@ def widths() -> list[Case]:
             lambda x, y, z: z & ~(0xFF << 24) & ~(M16 << 48) | (x & 0xFF) << 24 | (y & M16) << 48,
         ),
         Case(
-            f"{frame} st.local.v4.b8 [buf], {{%ra, %rb, %rc, %ha}}; ld.local.b32 %r, [buf];",
+            f"{frame} st.local.v4.b8 [buf], {{%ra, %rb, %rc, %ra}}; ld.local.b32 %r, [buf];",
             lambda x, y, z: x & 255 | (y & 255) << 8 | (z & 255) << 16 | (x & 255) << 24,
             lenient=True,
         ),
