@@ -18,7 +18,7 @@ from warpbank.arch.units import UNITS
 from warpbank.program.errors import WarpbankError
 from warpbank.synth import netlist
 from warpbank.synth.export import verilog
-from warpbank.synth.replay import CYCLES, RESETS, recorded
+from warpbank.synth.replay import CYCLES, RESETS, SETTLING, recorded
 from warpbank.synth.units import UNITS as ALL
 from warpbank.synth.units import find, make
 
@@ -101,7 +101,7 @@ def _traffic(unit: str, component: Any, verilog: str) -> str:
     """Recorded traffic, a cycle a line. A reset in mid-flight does not go with memories: it leaves the word
     that a port has read, which Amaranth's simulator clears."""
     rows = recorded(component, resets=() if _MEMORY.search(verilog) else RESETS)
-    if all(row["outputs"] == rows[0]["outputs"] for row in rows):
+    if all(row["outputs"] == rows[-1]["outputs"] for row in rows[SETTLING:]):
         raise WarpbankError(
             f"the outputs of {unit} do not change in {CYCLES} cycles of random traffic on this machine, so "
             "that a bench would show nothing; set fields that make it act sooner, such as an interval"

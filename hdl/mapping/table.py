@@ -138,7 +138,8 @@ class RenamingTable(wiring.Component):
     find : In(Find) per bank. A register of that bank: a source.
     result : In(Find) per result. Any register.
     launch : In(1). A launch begins: no register has a physical one.
-    enter, drop : In(Enter), In(Drop) per bank. A register of that bank; not the same one in both.
+    enter, drop : In(Enter), In(Drop) per bank. A register of that bank; not the same one in both. A physical
+        register is that of one register at a time; one that is dropped may be entered in that cycle.
     mapped : Out(256) per warp. Registers that have a physical one.
 
     Everything is answered from the clock edge; what is entered or dropped in a cycle counts from the next one

@@ -77,7 +77,9 @@ class World:
         self.collecting: dict[int, Uop] = {}  # by entry
         self.shown: dict[int, dict[int, int]] = {}  # operands that a unit has got so far: by entry and slot
         self.requests: list[tuple[int, int, int, int, int]] = []  # collector, slot, tag, warp, register
+        self.asked: list[tuple[int, int, int, int, int]] = []  # those of this cycle
         self.executing: list[list[Uop]] = [[] for _ in range(self.units)]
+        self.told: list[tuple[Uop, int] | None] = [None] * self.units  # what a unit offers next, as it said
         self.released: list[tuple[int, int]] = []  # (warp, register) that were read in this cycle
         self.in_flight = [0] * self.warps
         self.next: list[Uop | None] = [None] * self.warps
@@ -155,6 +157,7 @@ class World:
         self.request()
         self.edge(started, uop, gone)
         self.coverage.hit("slide", slides) if self.tags > 1 else None
+        self.tell()
         await unit.edge()
 
     def start(self, busy: bool) -> int | None:
@@ -180,6 +183,19 @@ class World:
             fields |= {"mask": uop.mask, "near": uop.near >> self.slots}
             self.unit.set_record(f"result__{number}__payload", fields)
 
+    def tell(self) -> None:
+        """Execution units tell which register they offer from the next cycle on, if that changes, and now and
+        then if it does not."""
+        unit, rng = self.unit, self.rng
+        for number, queue in enumerate(self.executing):
+            head = (queue[0], queue[0].destination + queue[0].written) if queue else None
+            changes = head != self.told[number] or unit.chance(0.2)
+            warp, register = (head[0].warp, head[1]) if head and changes else (0, rng.randrange(REGISTERS))
+            unit.set(f"upcoming__{number}__changes", changes)
+            unit.set(f"upcoming__{number}__warp", warp)
+            unit.set(f"upcoming__{number}__register", register)
+            self.told[number] = head
+
     def accept(self, busy: bool) -> None:
         """Execution units, and the bus that evicted values go over, are ready or not."""
         for number in range(self.units):
@@ -188,7 +204,8 @@ class World:
         self.unit.set("evicted__0__ready", self.taking)
 
     def deliver(self, busy: bool) -> None:
-        """Banks serve requests in any order, one for a collector in a cycle."""
+        """Banks serve requests in any order, one for a collector in a cycle. What is requested in a cycle is
+        read in the next one at the earliest, and arrives in the one after that."""
         served: set[int] = set()
         left = []
         self.rng.shuffle(self.requests)
@@ -203,7 +220,7 @@ class World:
             self.unit.set(f"deliver__{collector}__value", self.banks[warp][register])
         for collector in range(self.collectors):
             self.unit.set(f"deliver__{collector}__valid", collector in served)
-        self.requests = left
+        self.requests, self.asked = left + self.asked, []
         self.coverage.hit("two deliveries", len(served) > 1)
 
     def issue(self, busy: bool, program: list[Uop] | None, started: int | None) -> tuple[Uop | None, bool]:
@@ -234,24 +251,23 @@ class World:
     def put(self, uop: Uop) -> None:
         """Set the issue interface, and what program order says of the uop."""
         warp, state = uop.warp, self.state[uop.warp]
-        self.unit.set_record(
-            "issue__payload",
-            {
-                "warp": warp,
-                "uop.seq": uop.seq,
-                "uop.unit": uop.unit,
-                "uop.sources": sum(register << 8 * slot for slot, register in enumerate(uop.sources)),
-                "uop.source_valid": (1 << len(uop.sources)) - 1,
-                "uop.destination": uop.destination,
-                "uop.count": len(uop.values),
-                "uop.mask": uop.mask,
-                "uop.memory": uop.memory,
-                "uop.passes": uop.passes,
-                "uop.collects": 1,
-                "uop.write_back": uop.hint,
-                "uop.near": uop.near,
-            },
-        )
+        fields = {
+            "seq": uop.seq,
+            "unit": uop.unit,
+            "sources": sum(register << 8 * slot for slot, register in enumerate(uop.sources)),
+            "source_valid": (1 << len(uop.sources)) - 1,
+            "destination": uop.destination,
+            "count": len(uop.values),
+            "mask": uop.mask,
+            "memory": uop.memory,
+            "passes": uop.passes,
+            "collects": 1,
+            "write_back": uop.hint,
+            "near": uop.near,
+        }
+        record = {"warp": warp, **{f"uop.{name}": value for name, value in fields.items()}}
+        self.unit.set_record("issue__payload", record)
+        self.unit.set_record(f"heads__{warp}", fields)  # those of other warps are what they issued last
         uop.expected = [state[register] for register in uop.sources]
         for register, value in enumerate(uop.values, uop.destination):
             state[register] = self.merged(state[register], value, uop.mask)
@@ -391,7 +407,7 @@ class World:
             assert register == uop.sources[slot]
             assert slot not in uop.requested, f"r{register} is fetched twice for a uop"
             uop.requested.add(slot)
-            self.requests.append((collector, slot, tag, warp, register))
+            self.asked.append((collector, slot, tag, warp, register))
 
     def edge(self, started: int | None, issued: Uop | None, gone: list[Uop]) -> None:
         """Let the clock edge change banks, execution units and hazards."""
@@ -451,17 +467,27 @@ class World:
                 uop.mask = (1 << self.lanes) - 1
             await self.drain(program)
 
-    async def reset(self) -> None:
-        """Reset, whatever is in flight: afterwards the banks alone hold values."""
+    def rest(self) -> None:
+        """Issue, deliver, offer and take nothing."""
         unit = self.unit
-        self.coverage.hit("reset in flight", any(self.in_flight))
         for number in range(self.units):
-            unit.set(f"result__{number}__valid", 0)
-            unit.set(f"result__{number}__taken", 0)
+            for name in (
+                "result__#__valid",
+                "result__#__taken",
+                "upcoming__#__changes",
+                "dispatch__#__ready",
+            ):
+                unit.set(name.replace("#", str(number)), 0)
         for collector in range(self.collectors):
             unit.set(f"deliver__{collector}__valid", 0)
         for name in ("issue__valid", "slide", "start", "evicted__0__ready"):
             unit.set(name, 0)
+
+    async def reset(self) -> None:
+        """Reset, whatever is in flight: afterwards the banks alone hold values."""
+        unit = self.unit
+        self.coverage.hit("reset in flight", any(self.in_flight))
+        self.rest()
         await unit.reset()
         self.clear()
         await unit.settle()
@@ -477,10 +503,10 @@ async def program_order(dut: Any) -> None:
     unit = Unit(dut)
     await unit.begin()
     world = World(unit)
-    for _ in range(6):
+    for number in range(6):
         for _ in range(unit.random.randrange(100, 300)):
             await world.cycle()
-        if unit.chance(0.5):
+        if number == 0 or unit.chance(0.4):
             await world.reset()
         else:
             await world.drain()
@@ -501,14 +527,7 @@ async def stalls(dut: Any) -> None:
     world = World(unit)
     for _ in range(50):
         await world.cycle()
-    for number in range(world.units):
-        unit.set(f"dispatch__{number}__ready", 0)
-        unit.set(f"result__{number}__valid", 0)
-        unit.set(f"result__{number}__taken", 0)
-    for collector in range(world.collectors):
-        unit.set(f"deliver__{collector}__valid", 0)
-    for name in ("issue__valid", "slide", "start", "evicted__0__ready"):
-        unit.set(name, 0)
+    world.rest()
     for _ in range(20):
         await unit.settle()
         world.request()

@@ -26,6 +26,7 @@ class Driver:
             "dropped",
             "all banks at once",
             "entered beside dropped",
+            "taken over",
             "entered while looked up",
             "launch with registers mapped",
             "reset in flight",
@@ -43,20 +44,26 @@ class Driver:
         unit, rng, coverage = self.unit, self.rng, self.coverage
         self.entered: dict[tuple[int, int], int] = {}
         self.dropped: list[tuple[int, tuple[int, int]]] = []
+        # A physical register is that of one register at a time; one that is dropped may change hands at once.
+        taken = set(self.table.values())
         for bank in range(self.banks):
             there = [key for key in self.table if key[1] % self.banks == bank]
             drops = bool(there) and unit.chance(0.3)
             key = rng.choice(there) if drops else (0, bank)
             if drops:
                 self.dropped.append((bank, key))
+                taken.discard(self.table[key])
             unit.set(f"drop__{bank}__valid", drops)
             unit.set(f"drop__{bank}__warp", key[0])
             unit.set(f"drop__{bank}__register", key[1])
             new = rng.randrange(self.warps), self.register(bank)
-            enters = new not in self.table and unit.chance(0.5)
-            place = rng.randrange(self.places)
+            freed = [self.table[each] for _, each in self.dropped if self.table[each] not in taken]
+            place = rng.choice(freed) if freed and unit.chance(0.3) else rng.randrange(self.places)
+            enters = new not in self.table and place not in taken and unit.chance(0.5)
             if enters:
                 self.entered[new] = place
+                taken.add(place)
+                coverage.hit("taken over", place in freed)
                 coverage.hit("highest register", new[1] == self.registers - 1)
             coverage.hit("entered beside dropped", enters and drops)
             unit.set(f"enter__{bank}__valid", enters)

@@ -127,7 +127,7 @@ class Testbench:
                 uop = Uop(CONTROL, control=BARRIER, mask=self.every)
             elif uop.unit == LSU:
                 uop.memory = rng.choice((LOAD, STORE))
-                uop.lines = [rng.randrange(64) for _ in range(rng.choice((1, 1, 2)))]
+                uop.lines = rng.sample(range(64), rng.choice((1, 1, 2)))
             if uop.control == 0 and uop.memory != STORE:
                 width = 32 * self.every.bit_length()
                 uop.values = [rng.getrandbits(width) for _ in range(2 if rng.random() < 0.1 else 1)]

@@ -96,7 +96,7 @@ MUTANTS: dict[str, tuple[str, str]] = {
     "decompressor": (r"assign stored_0 = ~ ", "assign stored_0 = "),
     "renaming_table": (r"mapped__0 & \(~ dropped_0\)", "mapped__0"),
     "warp_control_blocks": (r"assign read_last = ", "assign read_last = 256'h0 & "),
-    "boc": (r"\(step_0 == last_0\)", "(step_0 <= last_0)"),
+    "boc": (r"\(\| \(step_0 & last_0\)\)", "(| step_0)"),
     "ccu": (r"assign refused = ", "assign refused = ~ "),
     "gto": (r"if \(rst\) older_3 <= 8'h07", "if (rst) older_3 <= 8'h0f"),
     "lfsr": (r" \^ ", " | "),
