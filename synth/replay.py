@@ -14,7 +14,7 @@ from amaranth.sim import Simulator
 from warpbank.synth import netlist
 
 #: Cycles that are recorded, and those in mid-flight in which the reset is given again.
-CYCLES, RESETS = 200, (50, 51, 100, 101, 150, 151)
+CYCLES, RESETS = 400, (100, 101, 200, 201, 300, 301)
 #: Cycles of the first reset. Only behind them are outputs recorded: data registers have no reset, so that
 #: what passes through them without an enable has to do so first.
 SETTLING = 8

@@ -8,6 +8,7 @@ from collections import Counter, deque
 from typing import Any
 
 import numpy as np
+from amaranth.sim import SimulatorContext
 
 from tests.hdl.bench import Log, make_uop, seen, simulate, uop_record
 from warpbank.arch.config import preset, with_overrides
@@ -306,8 +307,10 @@ class Bench:
             assert found == [number(operand) for operand in uop.operands], (
                 f"operands of uop {uop.seq} of warp {warp}"
             )
-            # `dispatched` reads the operands out of the memories, for a testbench of the whole SM.
-            assert rtl.dispatched(ctx, warp)[: len(found)] == found
+            # `dispatched` reads the operands out of the memories, for a testbench in Amaranth's simulator. The
+            # bench runs on exported Verilog as well, which has none to look into.
+            if isinstance(ctx, SimulatorContext):
+                assert rtl.dispatched(ctx, warp)[: len(found)] == found
             if not self.hints:
                 assert found == [number(value) for value in uop.expected], (
                     f"operands of uop {uop.seq} of warp {warp}: old"
