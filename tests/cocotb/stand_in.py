@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Generator
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,8 @@ class Context:
     def set(self, port: Any, value: Any) -> None:
         """Set an input, or some bits of one."""
         target = Value.cast(port)
+        if isinstance(value, Enum):
+            value = value.value
         shape = port.shape() if hasattr(port, "shape") else None
         if isinstance(shape, data.Layout) and not isinstance(value, (int, Value)):
             value = value.as_bits() if isinstance(value, data.Const) else shape.const(value).as_bits()
@@ -93,6 +96,8 @@ class Context:
     def _bits(self, value: Value) -> int:
         if isinstance(value, Signal):
             handle = self._handles[id(value)]
+            if handle is None:  # Yosys drops a port of no bits
+                return 0
             return int(handle.value.to_unsigned()) if len(value) > 1 or len(handle) > 1 else int(handle.value)
         if isinstance(value, Slice):
             return self._bits(value.value) >> value.start & ((1 << len(value)) - 1)

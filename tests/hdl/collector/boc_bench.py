@@ -307,8 +307,8 @@ class Bench:
             assert found == [number(operand) for operand in uop.operands], (
                 f"operands of uop {uop.seq} of warp {warp}"
             )
-            # `dispatched` reads the operands out of the memories, for a testbench in Amaranth's simulator. The
-            # bench runs on exported Verilog as well, which has none to look into.
+            # `dispatched` reads the operands out of memories, for a testbench in Amaranth's simulator; this
+            # one runs on exported Verilog as well.
             if isinstance(ctx, SimulatorContext):
                 assert rtl.dispatched(ctx, warp)[: len(found)] == found
             if not self.hints:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amaranth.sim import SimulatorContext
 from hypothesis import given, settings, strategies
 
 from tests.hdl.bench import FEW, SEEDS, Log, fails, simulate
@@ -189,12 +190,13 @@ class Bench:
         for link, unit in zip(self.model.links, self.rtl.links, strict=True):
             there = [each for each in (*link.queue, link.ahead, link.crossing) if each is not None]
             wanted = [(each.warp, each.register) for each in there if not (each.out and each.void)]
-            mask = ctx.get(unit.wanted)
-            assert sorted(wanted) == sorted(
-                (ctx.get(transfer.warp), ctx.get(transfer.register))
-                for place, transfer in enumerate(unit.transfers)
-                if mask >> place & 1
-            ), where
+            if isinstance(ctx, SimulatorContext):  # exported Verilog shows its ports alone
+                mask = ctx.get(unit.wanted)
+                assert sorted(wanted) == sorted(
+                    (ctx.get(transfer.warp), ctx.get(transfer.register))
+                    for place, transfer in enumerate(unit.transfers)
+                    if mask >> place & 1
+                ), where
             for transfer in there:
                 if not transfer.out:
                     inbound |= 1 << transfer.offset
