@@ -39,18 +39,21 @@ def misfit(caller: Function, call: Call, callee: Function) -> str:
 def _passes(caller: Function, given: Register | Immediate | Symbol, formal: Variable) -> bool:
     """Test of an argument or of a place for a result."""
     ptx = TYPES.get(formal.type)
-    scalar = ptx is not None and formal.size == ptx.bits // 8
-    if isinstance(given, Immediate):
-        return scalar
-    if isinstance(given, Register):
-        held = TYPES[caller.registers[given.name]]
-        return ptx is not None and scalar and held.bits == ptx.bits and holds(held, ptx)
-    variables = (*caller.variables, *caller.parameters, *caller.returns)
-    found = next((v for v in variables if v.name == given.name and v.space == "param"), None)
-    if found is None or found.size != formal.size:
+    if isinstance(given, Symbol):
+        variables = (*caller.variables, *caller.parameters, *caller.returns)
+        found = next((v for v in variables if v.name == given.name and v.space == "param"), None)
+        if found is None or found.size != formal.size:
+            return False
+        declared = TYPES.get(found.type)
+        if ptx is None or declared is None:  # a texture and the like
+            return found.type == formal.type
+        return holds(declared, ptx)
+    if ptx is None or formal.size != ptx.bits // 8:
         return False
-    declared = TYPES.get(found.type)
-    return found.type == formal.type or (ptx is not None and declared is not None and holds(declared, ptx))
+    if isinstance(given, Immediate):
+        return True
+    held = TYPES[caller.registers[given.name]]
+    return held.bits == ptx.bits and holds(held, ptx)
 
 
 def _declared(formal: Variable) -> str:

@@ -78,6 +78,17 @@ def test_an_argument_in_local_memory_stays_there() -> None:
             "{ .param .b32 g; st.param.b32 [g+4], %r1; call f, (g); }",
             "it writes bytes 4 to 7 of a",
         ),
+        (
+            ".param .b32 a",
+            "{ .param .align 4 .b8 g[7]; st.param.b32 [g+4], %r1; call f, (g); }",
+            "it writes bytes 4 to 7",
+        ),
+        (
+            ".param .b8 a[16]",
+            "call f, (%r1);",
+            r"argument '%r1' does not fit parameter '\.b8 a\[16\]' of 'f'",
+        ),
+        (".param .texref a", "call f, (5);", r"argument 5 does not fit parameter '\.texref a' of 'f'"),
         (".param .b8 a[4]", "call f, (%r1);", r"argument '%r1' does not fit parameter '\.b8 a\[4\]' of 'f'"),
         (".param .b16 a[4]", "call f, (5);", r"argument 5 does not fit parameter '\.b16 a\[4\]' of 'f'"),
         (".param .b64 a", "call f, (%p1);", r"argument '%p1' does not fit parameter '\.b64 a' of 'f'"),

@@ -29,7 +29,7 @@ FUNCTIONS = """
 """
 POINTED = ("none", "one", "pair", "real", "bytes", "byte", "picture", "two", "gives")
 CALLER = """.entry k() { .reg .b32 %r; .reg .s32 %s; .reg .f32 %f; .reg .b64 %rd; .reg .b8 %b;
-.param .b32 x; .param .b64 y; .param .f32 z; .param .s32 w; .param .b8 s[4]; TAKES ret; }
+.param .b32 x; .param .b64 y; .param .f32 z; .param .texref t; .param .s32 w; .param .b8 s[4]; TAKES ret; }
 """
 
 
@@ -70,6 +70,7 @@ def test_neither_calls_nor_declarations_take_an_address() -> None:
         (call(Register("%rd")), ["pair"]),
         (call(Symbol("x")), ["one", "real", "bytes"]),
         (call(Symbol("y")), ["pair"]),
+        (call(Symbol("t")), ["picture"]),
         (call(Symbol("z")), ["one", "real", "bytes"]),
         (call(Symbol("w")), ["one", "bytes"]),
         (call(Symbol("s")), ["one", "real", "bytes"]),

@@ -77,6 +77,12 @@ def test_a_register_holds_its_kind_of_number(declared: str, held: str) -> None:
     assert sorted(wanted) == sorted(held.split())
 
 
+def test_types_that_are_loaded_and_stored() -> None:
+    integers = {f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64)}
+    for opcode in ("ld", "ldu", "st"):
+        assert set(NAMED[opcode]) == integers | {"f32", "f64", "b128"}
+
+
 def test_bits_hold_every_type_of_their_width() -> None:
     for name, ptx in TYPES.items():
         if name != "pred":
