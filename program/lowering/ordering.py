@@ -74,9 +74,9 @@ def take_order(form: Form, space: str) -> Order:
     return Order(bool(order), order in ("release", "acq_rel"), order in ("acquire", "acq_rel"))
 
 
-def _one(form: Form, names: tuple[str, ...]) -> str:
-    """The modifier that is one of these, which is consumed; "" where none is."""
-    return form.maybe({name: name for name in names}) or ""
+def _one(form: Form, names: tuple[str, ...]) -> str | None:
+    """The modifier that is one of these, which is consumed; None where none is."""
+    return form.maybe({name: name for name in names})
 
 
 @lowers("membar", "fence")
