@@ -2,10 +2,10 @@
 `python -m bench.acceptance --ptxas PATH`.
 
 Lines are drawn at random: an instruction, a type and registers, right or wrong for each other. With
-`--floats` they are the float instructions with every modifier, type and rounding; with `--accesses` loads,
-stores, atomics and fences with every order, scope, state space and cache operator. `ptxas` is
-part of the CUDA toolkit, and of the wheel `nvidia-cuda-nvcc`, which needs no GPU. What it takes and we refuse
-may be somebody's program. What we take and it refuses is a mistake that nobody tells its writer of.
+`--floats` they are the float instructions and conversions with every modifier, type and rounding; with
+`--accesses` loads, stores, atomics and fences with every order, scope, state space and cache operator.
+`ptxas` is part of the CUDA toolkit, and of the wheel `nvidia-cuda-nvcc`, which needs no GPU. What it takes and
+we refuse may be somebody's program. What we take and it refuses is a mistake that nobody tells its writer of.
 """
 
 from __future__ import annotations
@@ -92,6 +92,48 @@ def floats() -> list[str]:
         for kind, register in FLOAT_TYPES.items()
         for rounding in ROUNDINGS
         for modifier in modifiers
+    ]
+
+
+#: Types of which one is converted to another, with registers of each.
+CONVERTED = {
+    "f16": "h",
+    "bf16": "h",
+    "f16x2": "r",
+    "bf16x2": "r",
+    "f32": "f",
+    "f64": "fd",
+    "tf32": "r",
+    "e4m3x2": "h",
+    "e5m2x2": "h",
+    "u8": "r",
+    "u16": "h",
+    "s32": "r",
+    "s64": "rd",
+}
+PAIRED = ("f16x2", "bf16x2", "e4m3x2", "e5m2x2")
+LIMITS = (
+    "",
+    ".ftz",
+    ".sat",
+    ".relu",
+    ".satfinite",
+    ".relu.satfinite",
+    ".satfinite.relu",
+    ".ftz.sat",
+    ".sat.relu",
+)
+
+
+def conversions() -> list[str]:
+    """Conversions between every two types with every rounding and some modifiers; two singles make a pair."""
+    return [
+        f"cvt{rounding}{limits}.{to}.{source} %{CONVERTED[to]}1, %{CONVERTED[source]}2{third};"
+        for to in CONVERTED
+        for source in CONVERTED
+        for rounding in ("", ".rn", ".rz", ".rna", ".rni", ".rm")
+        for limits in LIMITS
+        for third in ("", *([", %f3"] if to in PAIRED and source == "f32" else []))
     ]
 
 
@@ -187,14 +229,17 @@ def main(
     seed: Annotated[int, typer.Option(help="Seed of the lines.")] = 1,
     show: Annotated[int, typer.Option(min=0, help="Lines of either kind that are printed.")] = 20,
     all_floats: Annotated[
-        bool, typer.Option("--floats", help="Every float instruction instead of lines that are drawn.")
+        bool,
+        typer.Option(
+            "--floats", help="Every float instruction, and conversions, instead of lines that are drawn."
+        ),
     ] = False,
     all_accesses: Annotated[
         bool, typer.Option("--accesses", help="Every access to memory instead of lines that are drawn.")
     ] = False,
 ) -> None:
     """Count the lines on which the two do not agree, and print some."""
-    every = [*(floats() if all_floats else ()), *(accesses() if all_accesses else ())]
+    every = [*([*floats(), *conversions()] if all_floats else ()), *(accesses() if all_accesses else ())]
     gpu = "sm_100" if every else "sm_80"
     lines = every or list(islice(drawn(seed), count))
     agree, taken, lost, let_through = 0, 0, [], []

@@ -382,7 +382,7 @@ class Context:
         if ptx.kind == "b" and operand.kind != "int" and ptx.bits != int(operand.kind[1:]):
             instead = {32: " or 0f and its bits", 64: " or of doubles"}.get(ptx.bits, "")
             self.form.refuse(f"{bits} without a point{instead}")
-        if operand.kind == "f64" and ptx.bits in (16, 32) and ptx.is_float:
+        if operand.kind == "f64" and ptx.bits in (16, 32):
             value = float_bits(double_from_bits(value), ptx.bits)
         elif operand.kind == "f32" and ptx.name == "f64":
             value = single_to_double(value)

@@ -56,15 +56,14 @@ def convert(ctx: Context, form: Form) -> None:
     finite = form.flag("satfinite")
     to, source = form.type(), form.type()
     form.done()
-    if finite and (to.name not in _LARGEST or source.name != "f32"):
-        form.refuse(f".satfinite does not go with .{to.name}.{source.name}")
+    if source.packed:
+        form.refuse(f"a pair of floats is no source: mov.b32 the .{source.name} apart and cvt its halves")
+    _check_rounding(form, to, source, integral, rnd)
+    _check_limits(form, to, source, rnd, ftz=ftz, sat=sat, limits=relu or finite)
     if to.packed:
         _pack(ctx, form, to, source, rnd or Rnd.RN, relu, finite)
         return
     form.arity(2)
-    if source.packed:
-        form.refuse(f"a pair of floats is no source: mov.b32 the .{source.name} apart and cvt its halves")
-    _check_rounding(form, to, source, integral, rnd)
     if not to.is_float and not source.is_float:
         _integer(ctx, form, to, source, sat)
     elif not to.is_float:
@@ -95,11 +94,41 @@ def _check_rounding(form: Form, to: PtxType, source: PtxType, integral: Rnd | No
         form.refuse(
             f"from .{to.name} to .{to.name} nothing is rounded but to an integer: take .rni .rzi .rmi .rpi"
         )
-    if to.is_float and source.is_float and to.bits > source.bits and (integral, rnd) != (None, None):
+    exact = to.is_float and source.is_float and to.bits > source.bits and not to.packed
+    if exact and (integral is not None or (rnd is not None and source.name != "bf16")):
         form.refuse(f"a .{to.name} holds every .{source.name}: leave the rounding out")
+    if to.is_float and source.is_float and to.name != source.name and integral is not None:
+        form.refuse(f"a float becomes an integral value in its own type: cvt .{source.name} to itself before")
     narrows = to.is_float and (not source.is_float or source.bits > to.bits)
     if narrows and rnd is None:
         form.refuse("a conversion to a float that cannot hold every value needs one of .rn .rz .rm .rp")
+
+
+def _check_limits(
+    form: Form, to: PtxType, source: PtxType, rnd: Rnd | None, *, ftz: bool, sat: bool, limits: bool
+) -> None:
+    """Refuses .ftz, .sat, or one of .relu and .satfinite (`limits`) where PTX does not have it."""
+    types = f".{to.name}.{source.name}"
+    halves = source.name == "f32" and to.name in _LARGEST
+    if rnd is Rnd.RNA or (to.packed and rnd not in (Rnd.RN, Rnd.RZ)):
+        form.refuse(f"{types} takes {'.rn or .rz' if to.packed else '.rn .rz .rm or .rp'} alone")
+    if limits and not (halves and rnd in (Rnd.RN, Rnd.RZ)):
+        form.refuse(f".relu and .satfinite go with .rn or .rz from .f32 to 16-bit floats, not with {types}")
+    if ftz and ("f32" not in (to.name, source.name) or to.packed or limits):
+        form.refuse(f".ftz does not go with {types}{' and .relu or .satfinite' if limits else ''}")
+    if sat and (limits or to.packed or "bf16" in (to.name, source.name) or _contains(to, source)):
+        form.refuse(f".sat does not go with {types}{' and .relu or .satfinite' if limits else ''}")
+    if "bf16" in (to.name, source.name) and min(to.bits, source.bits) == 8:
+        form.refuse(f"there is no conversion {types}: take .f32 between them")
+
+
+def _contains(to: PtxType, source: PtxType) -> bool:
+    """Whether an integer type has every number of another one."""
+    if to.is_float or source.is_float:
+        return False
+    if source.signed:
+        return to.signed and to.bits >= source.bits
+    return to.bits >= source.bits + to.signed
 
 
 def _integer(ctx: Context, form: Form, to: PtxType, source: PtxType, sat: bool) -> None:

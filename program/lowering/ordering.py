@@ -88,4 +88,5 @@ def fence(ctx: Context, form: Form) -> None:
             _one(form, ("sc", "acq_rel", "acquire", "release"))
         form.choice(dict.fromkeys(_FENCES[form.opcode], True))
         form.done()
+        form.arity(0)
     ctx.emit(Op.MEMBAR, volatile=True)

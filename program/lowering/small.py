@@ -28,6 +28,8 @@ def convert_small(ctx: Context, form: Form) -> None:
     elif to in _PAIRS and source in ("f32", "f16x2"):
         _to_pair(ctx, form, _PAIRS[to], source, rnd, relu, finite)
     elif to == "f16x2" and source in _PAIRS:
+        if finite:
+            form.refuse(f".satfinite does not go with .{to}.{source}, which is exact")
         _from_pair(ctx, form, _PAIRS[source], rnd, relu)
     else:
         form.refuse(
@@ -41,6 +43,8 @@ def _to_tf32(ctx: Context, form: Form, rnd: Rnd | None, relu: bool, finite: bool
     form.arity(2)
     if rnd is None:
         form.refuse("a conversion to .tf32 needs one of .rna .rn .rz")
+    if relu and rnd is Rnd.RNA:
+        form.refuse(".relu goes with .rn or .rz, not with .rna")
     a = ctx.value(form.operands[1], F32)
     dst = ctx.dst(form.operands[0], 1)
     ctx.emit(Op.CVT, dst, a, dtype=DType.TF32, stype=DType.F32, rnd=rnd)

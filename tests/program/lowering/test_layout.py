@@ -129,3 +129,8 @@ st.global.v4.b32 [%d], {%r5, %r6, %r7, %r8}; ret; }"""
         ("ld", ("%r1", "%r2")),
         ("st", ("%r5", "%r6", "%r7", "%r8")),
     ]
+
+
+def test_an_address_of_global_memory_has_64_bits() -> None:
+    with pytest.raises(PtxError, match=r"the address of \.global variable 'v' has 64 bits"):
+        lowered(".global .b32 v;", "mov.u32 %r1, v;")

@@ -37,12 +37,14 @@ FAMILIES: dict[str, tuple[Callable[[], list[Case]], ...]] = {
     "memory": (test_memory.widths, test_memory.atomics),
     "nans": (test_nans.doubles, test_nans.conversions, test_nans.singles),
 }
-#: Instructions that work on several lanes or that steer, a line each. Fences and hints take what they are
-#: given: a fence orders all memory, a hint makes no code.
+#: Instructions that work on several lanes or that steer, a line each.
 OTHERS = (
     "bra over; over:",
     "t: .branchtargets over; brx.idx.uni %r1, t; over:",
     "exit;",
+    "membar.gl;",
+    "fence.sc.gpu;",
+    "nanosleep.u32 5;",
     "trap;",
     "bar.sync 0, 32;",
     "bar.arrive 0, 32;",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.program.lowering.test_refusals import HEAD, body
-from warpbank.program.isa import DType, Imm, Op, Space
+from warpbank.program.isa import DType, Imm, Op, Space, Sreg
 from warpbank.program.lowering import lower
 from warpbank.program.ptx.parser import parse
 
@@ -126,8 +126,8 @@ def test_a_dot_product_is_signed_if_a_factor_is(kinds: str) -> None:
 @pytest.mark.parametrize(
     ("line", "ops"),
     [
-        ("cvt.sat.s32.s32 %r1, %r2; st.global.b32 [%rd1], %r1;", []),
-        ("cvt.sat.u32.u16 %r1, %h1; st.global.b32 [%rd1], %r1;", []),
+        ("cvt.sat.s32.u32 %r1, %r2; st.global.b32 [%rd1], %r1;", [Op.IMIN]),
+        ("cvt.sat.u32.s16 %r1, %h1; st.global.b32 [%rd1], %r1;", [Op.IMAX]),
         ("cvt.sat.s16.s32 %h1, %r2; st.global.b16 [%rd1], %h1;", [Op.IMAX, Op.IMIN]),
         ("cvt.sat.s16.u32 %h1, %r2; st.global.b16 [%rd1], %h1;", [Op.IMIN]),
         ("cvt.sat.u16.s16 %h1, %h2; st.global.b16 [%rd1], %h1;", [Op.IMAX]),
@@ -211,3 +211,38 @@ def test_what_an_instruction_is_made_of_before_the_cleanup(line: str, ops: list[
     code = lower(parse(body(line), "some.ptx"), "k", optimize=False).instructions()
     bare = lower(parse(body(""), "some.ptx"), "k", optimize=False).instructions()
     assert [instr.op for instr in code] == ops + [instr.op for instr in bare]
+
+
+@pytest.mark.parametrize(
+    ("line", "sources"),
+    [
+        ("max.s16 %h1, %h2, -3;", [0, 16, 0xFFFFFFFD]),
+        ("max.s16 %h1, %h2, 0x8001;", [0, 16, 0xFFFF8001]),
+        ("max.u16 %h1, %h2, -3;", [0xFFFF, 0xFFFD]),
+        (".shared .b32 s[4]; mov.u32 %r1, s+-4;", [0xFFFFFFFC]),
+        (".shared .b32 s[4]; mov.u32 %r1, s+8;", [8]),
+        (".global .b32 v; mov.u64 %rd1, v+0x100000004;", [4, 1]),
+        (".global .b32 v; mov.u64 %rd1, v+-4;", [0xFFFFFFFC, 0xFFFFFFFF]),
+        ("mov.u32 %r1, %cluster_nctaid.x;", [1]),
+        ("mov.u32 %r1, %cluster_ctaid.x;", [0]),
+        ("mov.u32 %r1, %nctaid.w;", [1]),
+        ("mov.f32 %f1, 1.5;", [0x3FC00000]),
+        ("mov.b32 %r1, 0f3FC00000;", [0x3FC00000]),
+    ],
+)
+def test_a_known_operand_is_a_constant_of_the_type(line: str, sources: list[int]) -> None:
+    code = lower(parse(body(line), "some.ptx"), "k", optimize=False).instructions()
+    assert [s.value for instr in code for s in instr.srcs if isinstance(s, Imm)] == sources
+
+
+def test_a_clock_of_64_bits_is_read_in_two_parts() -> None:
+    code = lower(parse(body("mov.u64 %rd1, %clock64;"), "some.ptx"), "k", optimize=False).instructions()
+    assert [instr.aux for instr in code if instr.op is Op.S2R] == [int(Sreg.CLOCK), int(Sreg.CLOCK_HI)]
+
+
+@pytest.mark.parametrize(
+    ("line", "ftz"), [("rcp.approx.ftz.f64 %fd1, %fd2;", True), ("rcp.approx.f32 %f1, %f2;", False)]
+)
+def test_an_approximation_flushes_what_it_says(line: str, ftz: bool) -> None:
+    code = lower(parse(body(line), "some.ptx"), "k", optimize=False).instructions()
+    assert [instr.ftz for instr in code if instr.op is Op.MUFU] == [ftz]

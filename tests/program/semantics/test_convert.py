@@ -53,11 +53,12 @@ def integers() -> list[Case]:
                     )
                 )
             register = SOURCES[int(source[1:])][0]
+            if all(low <= end <= high for end in ends(source)):
+                continue
             cases.append(
                 Case(
                     f"cvt.sat.{to}.{source} {TARGETS[bits][0]}, {register};",
                     lambda x, y, z, f=source, lo=low, hi=high: max(lo, min(hi, read(x, f))),
-                    lenient=all(low <= end <= high for end in ends(source)),
                 )
             )
     return cases
@@ -77,6 +78,8 @@ def to_integers() -> list[Case]:
         for to in [f"{k}{n}" for n in (8, 16, 32, 64) for k in "us"]:
             bits = int(to[1:])
             low, high = ends(to)
+            if (source, bits) == ("bf16", 8):
+                continue
 
             def expect(
                 x: int,
@@ -107,7 +110,7 @@ def to_integers() -> list[Case]:
                         f"cvt.{mode}.{to}.{source} {target}, {register};",
                         lambda x, y, z, m=mode[:2], e=expect: e(x, y, z, m, False),
                         table,
-                        lenient=source == "bf16" and (bits == 8 or target != TARGETS[bits][0]),
+                        lenient=source == "bf16" and target != TARGETS[bits][0],
                     )
                 )
             if source == "f32":
@@ -145,6 +148,8 @@ def from_integers() -> list[Case]:
     for to, f in FORMATS.items():
         target = {16: "%h", 32: "%r", 64: "%d"}[f.bits]
         for source in [f"{k}{n}" for n in (8, 16, 32, 64) for k in "us"]:
+            if (to, source[1:]) == ("bf16", "8"):
+                continue
             register = SOURCES[int(source[1:])][0]
             cases += [
                 Case(
@@ -152,7 +157,6 @@ def from_integers() -> list[Case]:
                     lambda x, y, z, f=f, n=source, m=m: encode(Fraction(read(x, n)), f, m),
                     table,
                     to,
-                    lenient=to == "bf16" and source[1:] == "8",
                 )
                 for m in ("rn", "rz", "rm", "rp")
             ]
@@ -295,9 +299,10 @@ def floats() -> list[Case]:
     cases += [
         Case("cvt.sat.f32.f32 %r, %ra;", lambda x, y, z: saturate(x & M32, F32), (wide,)),
         Case(
-            "cvt.sat.f32.bf16 %r, %ha;",
-            lambda x, y, z: saturate(convert(x & M16, FORMATS["bf16"], F32, "rn"), F32),
+            "cvt.rz.f32.bf16 %r, %ha;",
+            lambda x, y, z: convert(x & M16, FORMATS["bf16"], F32, "rn"),
             (edges(FORMATS["bf16"]),),
+            "f32",
         ),
         Case(
             "cvt.rn.sat.f32.f64 %r, %a;",
