@@ -4,8 +4,9 @@
 Lines are drawn at random: an instruction, a type and registers, right or wrong for each other. With
 `--floats` they are the float instructions and conversions with every modifier, type and rounding; with
 `--accesses` loads, stores, atomics and fences with every order, scope, state space and cache operator.
-`ptxas` is part of the CUDA toolkit, and of the wheel `nvidia-cuda-nvcc`, which needs no GPU. What it takes and
-we refuse may be somebody's program. What we take and it refuses is a mistake that nobody tells its writer of.
+`ptxas` is part of the CUDA toolkit, and of the wheel `nvidia-cuda-nvcc`, which needs no GPU. What it takes
+and we refuse may be somebody's program. What we take and it refuses is a mistake that nobody tells its writer
+of.
 """
 
 from __future__ import annotations

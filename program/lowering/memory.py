@@ -335,6 +335,7 @@ def hint(ctx: Context, form: Form) -> None:
         form.refuse(f"no cache holds .shared memory: {form.opcode} takes .global or generic addresses")
     form.choice(dict.fromkeys(_LEVELS[form.opcode], True))
     form.done()
+    form.arity(2 if form.opcode in ("discard", "applypriority") else 1)
     place(ctx, form.operands[0], space)
 
 
@@ -345,6 +346,9 @@ def nothing(ctx: Context, form: Form) -> None:
     form.arity(0 if form.opcode == "brkpt" else 1)
     if form.opcode == "nanosleep" and form.type().name != "u32":
         form.refuse("it takes a .u32")
+    if form.opcode == "pmevent":
+        form.flag("mask")
+    form.done()
 
 
 @lowers("createpolicy")
