@@ -17,13 +17,6 @@ def add(ctx: Context, dst: Reg, a: Source, b: Source, subtract: bool = False) ->
     return dst
 
 
-def both(ctx: Context, op: Op, dst: Reg, a: Source, b: Source) -> Reg:
-    """Bitwise operation on both words."""
-    for i in (0, 1):
-        ctx.emit(op, dst.word(i), word(a, i), word(b, i))
-    return dst
-
-
 def shift_left(ctx: Context, dst: Reg, a: Source, amount: Source) -> Reg:
     """Shift left: dst = a << min(amount, 64)."""
     if isinstance(amount, Imm):
