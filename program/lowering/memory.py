@@ -333,7 +333,7 @@ def hint(ctx: Context, form: Form) -> None:
     space = take_space(form)
     if space == "shared":
         form.refuse(f"no cache holds .shared memory: {form.opcode} takes .global or generic addresses")
-    form.choice(dict.fromkeys(_LEVELS[form.opcode], True))
+    form.choice({name: name for name in _LEVELS[form.opcode]})
     form.done()
     form.arity(2 if form.opcode in ("discard", "applypriority") else 1)
     place(ctx, form.operands[0], space)

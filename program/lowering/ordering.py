@@ -86,7 +86,7 @@ def fence(ctx: Context, form: Form) -> None:
     if not any("proxy" in name or "restrict" in name for name in form.left):
         if form.opcode == "fence":
             _one(form, ("sc", "acq_rel", "acquire", "release"))
-        form.choice(dict.fromkeys(_FENCES[form.opcode], True))
+        form.choice({name: name for name in _FENCES[form.opcode]})
         form.done()
         form.arity(0)
     ctx.emit(Op.MEMBAR, volatile=True)

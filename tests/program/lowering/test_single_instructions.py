@@ -228,6 +228,7 @@ def test_what_an_instruction_is_made_of_before_the_cleanup(line: str, ops: list[
         (".global .b32 v; mov.u64 %rd1, v+0x100000004;", [4, 1]),
         (".global .b32 v; mov.u64 %rd1, v+-4;", [0xFFFFFFFC, 0xFFFFFFFF]),
         ("mov.u32 %r1, %cluster_nctaid.x;", [1]),
+        ("mov.u64 %rd1, %gridid;", [0]),
         ("mov.u32 %r1, %cluster_ctaid.x;", [0]),
         ("mov.u32 %r1, %nctaid.w;", [1]),
         ("mov.f32 %f1, 1.5;", [0x3FC00000]),

@@ -143,6 +143,14 @@ def test_to_tf32() -> None:
             "f32",
         )
     )
+    cases.append(
+        Case(
+            "cvt.rn.relu.tf32.f32 %r, %ra;",
+            lambda a, b, c: 0 if a & 1 << 31 and a & 0x7FFFFFFF <= F32.infinity else tf32(a, "rn"),
+            (operands,),
+            "f32",
+        )
+    )
     assert not failures(cases)
 
 
