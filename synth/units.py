@@ -198,9 +198,16 @@ def _registers(scheme: str) -> Factory:
 
 
 def _collector(unit: RoomUnit, scheme: str) -> tuple[type, Factory]:
-    return COLLECTORS[unit.name], lambda config, _, probe: COLLECTORS.make(
-        unit.name, parse_scheme(scheme).machine(config), probe
-    )
+    """Collectors of the scheme that is asked for, such as one per warp, if it has these or ones that are
+    priced as these; else of `scheme`."""
+
+    def make(config: SmConfig, given: Scheme, probe: bool) -> Any:
+        room = given.units.collector
+        if unit.name in (room.name, room.priced_as):
+            return COLLECTORS.make(room.name, given.machine(config), probe)
+        return COLLECTORS.make(unit.name, parse_scheme(scheme).machine(config), probe)
+
+    return COLLECTORS[unit.name], make
 
 
 def _hierarchy(unit: RoomUnit, scheme: str) -> tuple[type, Factory]:

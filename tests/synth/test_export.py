@@ -15,7 +15,7 @@ from warpbank.arch.schemes import parse_scheme
 from warpbank.sim.engines import toolchain
 from warpbank.synth import yosys
 from warpbank.synth.export import exported
-from warpbank.synth.units import UNITS
+from warpbank.synth.units import UNITS, make
 
 BASELINE = parse_scheme("baseline")
 TINY = preset("tiny")
@@ -159,3 +159,15 @@ def test_masked_writes_are_loops() -> None:
     text = exported("banks", TINY, BASELINE, kind=".v")
     assert "for (lane = 0; lane <= 3; lane = lane + 1)" in text
     assert f"for (row = 0; row <= {TINY.sub_core.rows - 1}; row = row + 1)" in text
+
+
+def test_collectors_are_those_of_the_scheme_that_is_asked_for() -> None:
+    """Not those of the machine: a scheme may have one per warp, or let any collector take a warp."""
+    config = preset("tiny")
+    own = make("ccu", config, parse_scheme("malekeh-pr"))
+    assert len(own.deliver) == config.sub_core.warps
+    assert len(make("ccu", config, parse_scheme("malekeh")).deliver) == config.sub_core.collectors
+    assert [make("ccu_lru", config, parse_scheme(f"ccu-lru-{name}")).own_unit for name in ("gto", "own")] == [
+        False,
+        True,
+    ]
