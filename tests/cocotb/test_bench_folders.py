@@ -205,7 +205,7 @@ def test_command(tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (["decompressor", "--with-bench", "uvm", "-o", "d"], "Unknown kind of bench 'uvm'. Known: cocotb."),
-        (["sthld", "--with-bench", "cocotb", "-o", "d"], "outputs of sthld do not change in 200 cycles"),
+        (["sthld", "--with-bench", "cocotb", "-o", "d"], "outputs of sthld do not change in 400 cycles"),
         (["decompresor", "--with-bench", "cocotb", "-o", "d"], "Did you mean decompressor"),
         (
             ["decompressor", "--with-bench", "cocotb", "-o", "d.v"],
