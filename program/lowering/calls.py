@@ -180,10 +180,13 @@ def _passed(ctx: Context, caller: Frame, argument: Register | Immediate | Symbol
         return ctx.value(argument, ptx)
     given = caller.buffer(argument.name)
     assert given is not None  # `misfit` has looked
-    if given.local is None:
-        return given.words[0] if ptx.words == 1 else ctx.pair(*given.words)
     made = ctx.temp(ptx.words)
-    ctx.emit(Op.LD, made, Imm(0), space=Space.LOCAL, offset=given.local, size=given.size, dtype=ptx.compute)
+    if given.local is not None:
+        fields = {"space": Space.LOCAL, "offset": given.local, "size": given.size}
+        ctx.emit(Op.LD, made, Imm(0), dtype=ptx.compute, **fields)
+        return made
+    for i, held in enumerate(given.words):
+        ctx.emit(Op.MOV, made.word(i), held)
     return made
 
 

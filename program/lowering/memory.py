@@ -103,7 +103,7 @@ def _symbol_place(ctx: Context, symbol: Symbol, offset: int, space_name: str) ->
 
 
 def _elements(ctx: Context, operand: Operand | None, count: int) -> tuple[Operand | None, ...]:
-    """What is loaded or stored: one operand, or a vector, whose registers are equally wide."""
+    """Elements of a load or store: its one operand, or those of a vector of equally wide registers."""
     elements = operand.elements if isinstance(operand, Vector) else (operand,)
     if len(elements) != count:
         ctx.form.refuse(f"it has {len(elements)} operands for {count} elements")

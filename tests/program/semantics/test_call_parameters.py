@@ -133,6 +133,23 @@ def test_numbers(bits: int, argument: str, formal: str, result: str, place: str)
         assert buffers["out"].tolist() == expected
 
 
+@pytest.mark.parametrize("formal", ["reg", "param"])
+def test_numbers_of_128_bits(formal: str) -> None:
+    take = "mov.b128 %q, a;" if formal == "reg" else "ld.param.b128 %q, [a];"
+    text = f"""
+.func (.reg .b128 r) f(.{formal} .b128 a) {{
+    .reg .b64 %d<3>; .reg .b128 %q; {take} mov.b128 {{%d1, %d2}}, %q; add.u64 %d1, %d1, 1;
+    mov.b128 r, {{%d2, %d1}}; ret; }}
+.visible .entry k(.param .u64 out) {{
+    .reg .b64 %d<5>; .reg .b128 %q; .param .b128 given, got; ld.param.u64 %d1, [out];
+    mov.b64 %d2, 0x1122334455667788; mov.b128 %q, {{%d2, 7}};
+    st.param.b128 [given], %q; call (got), f, (given); ld.param.b128 %q, [got];
+    mov.b128 {{%d3, %d4}}, %q; st.global.v2.u64 [%d1], {{%d3, %d4}}; ret; }}
+"""
+    for buffers in run(text, {"out": np.zeros(2, np.uint64)}):
+        assert buffers["out"].tolist() == [7, 0x1122334455667789]
+
+
 def test_a_result_that_nobody_needs() -> None:
     for result in ("param", "reg"):
         text = number(32, "37", "param", result).replace("call (%r4)", "mov.u32 %r4, 3; call (_)")
