@@ -78,6 +78,7 @@ class Warp:
         self.pending = self.distant = 0  # registers with a result to come; of these, from far away
         self.written = [0] * REGISTERS  # lanes that an issued uop has written
         self.aside = 0  # registers whose newest value the compiler has kept out of the banks
+        self.dead = 0  # registers that were read for the last time: nobody has to keep their value
         self.packed = 0  # registers that the RTL says are compressed in the banks
         self.reads: Counter[int] = Counter()  # operands to come
         self.state: list[Value] = []
@@ -264,7 +265,7 @@ class Bench:
             uop, register, expected = self.missing[collector].pop(slot)
             warp, moves = self.warps[uop.warp], bool(uop.seq & MOVE)
             lanes = uop.lane_mask & warp.written[register]
-            if moves and warp.aside >> register & 1:
+            if moves and (warp.aside | warp.dead) >> register & 1:
                 lanes = 0  # the move is about what the banks have, which nobody reads any more
             for lane in range(self.config.lanes):
                 if lanes >> lane & 1:
@@ -443,7 +444,10 @@ class Bench:
         self._send(ctx, uop, collector)
         written = _mask(step.written)
         aside = self.software and code.near >> MAX_SOURCES & 1 and not code.write_back & TO_BANKS
-        warp.aside = warp.aside | written if aside else warp.aside & ~(0 if uop.part else written)
+        whole = 0 if uop.part else written
+        warp.aside = warp.aside | written if aside else warp.aside & ~whole
+        read_last = sum(1 << register for slot, register in enumerate(step.sources) if code.dead >> slot & 1)
+        warp.dead = (warp.dead | read_last) & ~whole
         for register, value in zip(step.written, uop.values, strict=True):
             warp.state[register] = merge(warp.state[register], value, lanes)
             warp.written[register] |= lanes
