@@ -5,12 +5,15 @@ recorded durations.
     python -m tests.slices run 3            # slice 3
     python -m tests.slices run --by-commit  # the slice whose turn it is: each commit runs another
     python -m tests.slices run 3 --minutes 20  # what of it begins within twenty minutes; the rest is named
-    python -m tests.slices all              # all that have not run on this commit, and a report
+    python -m tests.slices all              # every test without a result that still stands, and a report
+    python -m tests.slices report           # which results stand
     python -m tests.slices sample           # a few tests of every function, to see whether each still passes
     python -m tests.slices record build/slices/*.xml  # keep the durations of what has run
 
 The long suite is every test marked `long`, and every random search of the default suite with a seed of the
 slice's own. `durations.json` holds seconds per test, by test function; pytest-split cuts the suite by them.
+The result of a test stands as long as nothing changes that the test reaches (tests.reach), so that a pass of
+the whole suite may take several commits. A test that failed is not done: `all` draws its numbers again.
 """
 
 from __future__ import annotations
@@ -19,19 +22,23 @@ import argparse
 import json
 import math
 import random
+import re
 import subprocess
 import sys
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
-from xml.etree import ElementTree
+
+from pytest_split import algorithms
+
+from tests.ledger import Ledger, Result, page, read
+from tests.reach import Reach
 
 ROOT = Path(__file__).parent.parent
 #: Mean seconds of a test on a quiet core, by test function.
 DURATIONS = Path(__file__).with_name("durations.json")
-#: Where `all` keeps what has run; ignored by git.
+#: Where the results are kept; ignored by git.
 FOLDER = ROOT / "build" / "slices"
 #: The tests that are sliced.
 MARKS = "(long or hypothesis) and not hardware and not benchmark"
@@ -46,30 +53,15 @@ SAMPLED = 100
 UNKNOWN = 20.0
 
 Run = Callable[[Sequence[str]], int]
+Stands = Callable[[str, Result], bool]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The result of a slice.
+class _Item(str):
+    """What pytest-split reads of a test: its id."""
 
-    Parameters
-    ----------
-    number : the slice, from 1.
-    commit : the commit that it ran on.
-    seed : seed of its random searches.
-    seconds : wall time of its tests, added up over the workers.
-    passed : how many tests passed.
-    failed : names of the tests that failed, with the first line of the reason.
-    skipped : reason -> how many tests were skipped for it. A baseline that could not be compared is here.
-    """
-
-    number: int
-    commit: str
-    seed: int
-    seconds: float
-    passed: int
-    failed: Mapping[str, str] = field(default_factory=dict)
-    skipped: Mapping[str, int] = field(default_factory=dict)
+    @property
+    def nodeid(self) -> str:
+        return str(self)
 
 
 def function(test: str) -> str:
@@ -90,9 +82,12 @@ def expected(tests: Sequence[str], recorded: Mapping[str, float]) -> dict[str, f
     return times
 
 
-def count(times: Mapping[str, float]) -> int:
-    """How many slices the suite is cut into, so that none is longer than `LIMIT`."""
-    return max(1, math.ceil(sum(times.values()) / (WORKERS * LIMIT * FILL)))
+def cut(times: Mapping[str, float]) -> list[list[str]]:
+    """Slices of the tests in order, none of them longer than `LIMIT`. `times`: seconds that each takes."""
+    count = max(1, math.ceil(sum(times.values()) / (WORKERS * LIMIT * FILL)))
+    algorithm = algorithms.DurationBasedChunksAlgorithm()
+    groups = algorithm(count, [_Item(test) for test in times], dict(times))
+    return [[str(item) for item in group.selected] for group in groups]
 
 
 def sample(tests: Sequence[str], seed: int) -> list[str]:
@@ -140,24 +135,6 @@ def recorded() -> dict[str, float]:
     return dict(json.loads(DURATIONS.read_text())) if DURATIONS.exists() else {}
 
 
-def read_report(report: Path) -> tuple[list[tuple[str, float]], dict[str, str], dict[str, int]]:
-    """Tests with their seconds, failures and skips of a JUnit file that pytest wrote."""
-    times: list[tuple[str, float]] = []
-    failed: dict[str, str] = {}
-    skipped: defaultdict[str, int] = defaultdict(int)
-    for case in ElementTree.parse(report).getroot().iter("testcase"):
-        name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
-        problem = case.find("failure") if case.find("failure") is not None else case.find("error")
-        skip = case.find("skipped")
-        if problem is not None:
-            failed[name] = (problem.get("message") or "no message").splitlines()[0][:200]
-        elif skip is not None:
-            skipped[skip.get("message") or "no reason"] += 1
-            continue
-        times.append((name, float(case.get("time") or 0)))
-    return times, failed, dict(skipped)
-
-
 def learn(times: Sequence[tuple[str, float]], known: Mapping[str, float]) -> dict[str, float]:
     """`known` durations with the means of `times` in place of what they measured again."""
     seen: defaultdict[str, list[float]] = defaultdict(list)
@@ -173,150 +150,176 @@ def pytest(arguments: Sequence[str]) -> int:
 
 
 def run(
-    number: int,
-    tests: Sequence[str],
-    report: Path,
-    seed: int,
-    runner: Run = pytest,
-    *,
-    limit: float | None = None,
+    tests: Sequence[str], report: Path, seed: int, runner: Run = pytest, *, limit: float | None = None
 ) -> int:
-    """Run slice `number` of `tests`; pytest writes the JUnit file `report`. Returns its exit code.
+    """Run `tests` of the long suite; pytest writes the JUnit file `report`. Returns its exit code.
 
     Tests that have not begun `limit` seconds after the start are skipped, and said to be.
     """
-    times = expected(tests, recorded())
-    slices = count(times)
-    if not 1 <= number <= slices:
-        raise SystemExit(f"there is no slice {number}: the slices are 1 to {slices}")
-    with tempfile.TemporaryDirectory() as folder:
-        durations = Path(folder) / "durations.json"
-        durations.write_text(json.dumps(times))
-        # In one word: pytest takes a path that stands alone for tests, and looks there for its settings.
-        split = ("--splits", str(slices), "--group", str(number), f"--durations-path={durations}")
-        return runner([*options(report, seed, limit), *split])
-
-
-def options(report: Path, seed: int, limit: float | None) -> list[str]:
-    """How pytest runs tests of the long suite: as `run` says. Makes the report's folder."""
     report.parent.mkdir(parents=True, exist_ok=True)
-    return [
-        *("-m", MARKS, "-n", str(WORKERS), "--quiet", "--timeout=1800"),
-        *("--hypothesis-profile=fresh", f"--hypothesis-seed={seed}", f"--junitxml={report}"),
-        *(("-rs", f"--stop-after={limit:.0f}") if limit is not None else ()),
-    ]
+    report.unlink(missing_ok=True)
+    return runner(
+        [
+            *("-m", MARKS, "-n", str(WORKERS), "--quiet", "--timeout=1800"),
+            *("--hypothesis-profile=fresh", f"--hypothesis-seed={seed}", f"--junitxml={report}"),
+            *(("-rs", f"--stop-after={limit:.0f}") if limit is not None else ()),
+            *tests,
+        ]
+    )
 
 
-def outcome(number: int, report: Path, commit: str, seed: int) -> Outcome:
-    """What a slice's JUnit file says."""
-    times, failed, skipped = read_report(report)
-    seconds = sum(each for _, each in times)
-    return Outcome(number, commit, seed, round(seconds, 1), len(times) - len(failed), failed, skipped)
+def run_all(
+    ledger: Ledger,
+    tests: Sequence[str],
+    stands: Stands,
+    commit: str,
+    seed: int,
+    folder: Path,
+    runner: Run = pytest,
+) -> bool:
+    """Run in slices what of `tests` has no result that stands, or failed. True if all of them passed.
 
+    A slice's results are kept when it has ended: a run that was stopped starts that slice again. Each slice
+    leaves its JUnit file and `report.md`, the report of all results, in `folder`.
 
-def page(outcomes: Sequence[Outcome], slices: int) -> str:
-    """Markdown report of the slices that have run."""
-    lines = [
-        f"# Long suite, {len(outcomes)} of {slices} slices",
-        "",
-        "| slice | commit | seed | minutes of two cores | passed | failed | skipped |",
-        "|---:|---|---:|---:|---:|---:|---:|",
-    ]
-    for each in outcomes:
-        minutes = each.seconds / 60 / WORKERS
-        skips = sum(each.skipped.values())
-        lines.append(
-            f"| {each.number} | {each.commit[:10]} | {each.seed} | {minutes:.1f} | {each.passed} | "
-            f"{len(each.failed)} | {skips} |"
-        )
-    failures = [(each.number, *item) for each in outcomes for item in each.failed.items()]
-    if failures:
-        lines += ["", "## Failed", ""]
-        lines += [f"- slice {number}: `{test}`: {why}" for number, test, why in failures]
-    skipped: defaultdict[str, int] = defaultdict(int)
-    for each in outcomes:
-        for why, many in each.skipped.items():
-            skipped[why] += many
-    if skipped:
-        lines += ["", "## Not compared, skipped", ""]
-        lines += [f"- {many} tests: {why}" for why, many in sorted(skipped.items())]
-    return "\n".join(lines) + "\n"
-
-
-def run_all(folder: Path, tests: Sequence[str], commit: str, seed: int, runner: Run = pytest) -> bool:
-    """Run every slice that has no result of `commit` in `folder`, and write `report.md`. True if all passed.
-
-    A slice's result is written when the slice has ended: a run that was stopped starts that slice again.
+    Parameters
+    ----------
+    ledger : the results; those of the slices go into it.
+    tests : all of the long suite.
+    stands : whether a test's result stands.
+    commit : the commit that is checked out.
+    seed : of random searches; a test that failed and still may draws from the seed that it failed with.
+    folder : of the reports.
     """
-    slices = count(expected(tests, recorded()))
-    outcomes = []
-    for number in range(1, slices + 1):
-        kept = folder / f"slice-{number}.json"
-        done = json.loads(kept.read_text()) if kept.exists() else {}
-        if done.get("commit") == commit and done.get("slices") == slices:
-            result = Outcome(**done["outcome"])
-        else:
+
+    failed = {test: result for test, result in ledger.results.items() if result.outcome == "failed"}
+    done = found(ledger, tests, stands).keys() - failed.keys()
+    due: defaultdict[int, list[str]] = defaultdict(list)
+    for test in tests:
+        if test not in done:
+            due[failed[test].seed if test in failed else seed].append(test)
+    folder.mkdir(parents=True, exist_ok=True)
+    number = 0
+    for drawn, these in sorted(due.items()):
+        for piece in cut(expected(these, recorded())):
+            number += 1
             report = folder / f"slice-{number}.xml"
-            report.unlink(missing_ok=True)
-            code = run(number, tests, report, seed, runner)
+            code = run(piece, report, drawn, runner)
             if code > 1 or not report.exists():  # stopped, or pytest itself failed: no result
                 raise SystemExit(f"slice {number} did not run to its end: pytest's exit code was {code}")
-            result = outcome(number, report, commit, seed)
-            kept.write_text(json.dumps({"commit": commit, "slices": slices, "outcome": asdict(result)}))
-        outcomes.append(result)
-        (folder / "report.md").write_text(page(outcomes, slices))
-    return not any(each.failed for each in outcomes)
+            ledger.keep(report, commit, drawn)
+            (folder / "report.md").write_text(page(tests, found(ledger, tests, stands), WORKERS))
+    results = found(ledger, tests, stands)
+    (folder / "report.md").write_text(page(tests, results, WORKERS))
+    return len(results) == len(tests) and all(each.outcome != "failed" for each in results.values())
+
+
+def found(ledger: Ledger, tests: Sequence[str], stands: Stands) -> dict[str, Result]:
+    """Results of `ledger` that stand, of `tests`."""
+    kept = {test: ledger.results[test] for test in tests if test in ledger.results}
+    return {test: result for test, result in kept.items() if stands(test, result)}
+
+
+def standing() -> Stands:
+    """Whether a test's result stands on the commit that is checked out: nothing that the test reaches has
+    changed since it ran."""
+    reach = Reach(ROOT, git("ls-files").splitlines())
+
+    @cache
+    def changed(commit: str) -> frozenset[str] | None:
+        try:
+            return frozenset(git("diff", "--name-only", "--no-renames", commit, "HEAD").splitlines())
+        except subprocess.CalledProcessError:  # a commit of another clone
+            return None
+
+    @cache
+    def touched(file: str, commit: str) -> bool:
+        files = changed(commit)
+        return files is None or reach.touched(file, files)
+
+    return lambda test, result: not touched(test.split("::", 1)[0], result.commit)
 
 
 def record(reports: Sequence[Path]) -> None:
     """Put the durations of JUnit files into `durations.json`."""
     known = recorded()
     for report in reports:
-        known = learn(read_report(report)[0], known)
+        ran = [(test, each.seconds) for test, each in read(report) if each.outcome != "skipped"]
+        known = learn(ran, known)
     DURATIONS.write_text(json.dumps(known, indent=1) + "\n")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.slices", description=__doc__.split("\n\n")[0])
-    commands = parser.add_subparsers(dest="command", required=True)
+def part(text: str) -> tuple[int, int]:
+    """The part `K/N` of a work. ArgumentTypeError: it is none."""
+    fields = re.fullmatch(r"(\d+)/(\d+)", text)
+    if fields is None or not 1 <= int(fields[1]) <= int(fields[2]):
+        raise argparse.ArgumentTypeError(f"{text!r} is no part: give one of 1/4 to 4/4, say")
+    return int(fields[1]), int(fields[2])
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(prog="python -m tests.slices", description=__doc__.split("\n\n")[0])
+    commands = made.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="print the slices and their expected minutes")
     one = commands.add_parser("run", help="run one slice")
     one.add_argument("number", nargs="?", type=int, help="the slice, from 1")
     one.add_argument("--by-commit", action="store_true", help="the slice whose turn it is")
     one.add_argument("--minutes", type=float, help="begin no test after so many minutes, and name the rest")
-    every = commands.add_parser("all", help="run every slice that has not run on this commit")
-    every.add_argument("--folder", type=Path, default=FOLDER, help="results (default: %(default)s)")
+    every = commands.add_parser("all", help="run every test without a result that stands, and write a report")
+    every.add_argument(
+        "--part", type=part, default=(1, 1), metavar="K/N", help="of N machines' work the Kth's"
+    )
+    commands.add_parser("report", help="print which results stand")
     some = commands.add_parser("sample", help="run a few tests of every function, chosen by the commit")
     some.add_argument("--minutes", type=float, help="begin no test after so many minutes, and name the rest")
     times = commands.add_parser("record", help="take durations from JUnit files of pytest")
     times.add_argument("reports", nargs="+", type=Path)
-    asked = parser.parse_args(arguments)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line's work. Returns the exit code."""
+    usage = parser()
+    asked = usage.parse_args(arguments)
     if asked.command == "record":
         record(asked.reports)
         return 0
     if asked.command == "run" and (asked.number is None) != asked.by_commit:
-        parser.error("run: name a slice, or give --by-commit")
+        usage.error("run: name a slice, or give --by-commit")
+    if asked.command == "all" and git("status", "--porcelain", "--untracked-files=no"):
+        raise SystemExit("results are kept by commit: commit what has changed first, or stash it")
     tests = collect()
-    durations = expected(tests, recorded())
-    slices = count(durations)
+    slices = cut(expected(tests, recorded()))
     if asked.command == "list":
-        each = sum(durations.values()) / slices / WORKERS / 60
-        sys.stdout.write(f"{len(tests)} tests in {slices} slices of {each:.0f} minutes on {WORKERS} cores\n")
+        each = sum(expected(tests, recorded()).values()) / len(slices) / WORKERS / 60
+        text = f"{len(tests)} tests in {len(slices)} slices of {each:.0f} minutes on {WORKERS} cores\n"
+        sys.stdout.write(text)
         return 0
-    seed = commits()
+    seed, commit, ledger = commits(), git("rev-parse", "HEAD"), Ledger(FOLDER / "results.json")
     if asked.command == "all":
-        return 0 if run_all(asked.folder, tests, git("rev-parse", "HEAD"), seed) else 1
+        number, parts = asked.part
+        tests = [test for each in slices[number - 1 :: parts] for test in each]
+        return 0 if run_all(ledger, tests, standing(), commit, seed, FOLDER) else 1
+    if asked.command == "report":
+        sys.stdout.write(page(tests, found(ledger, tests, standing()), WORKERS))
+        return 0
     limit = asked.minutes * 60 if asked.minutes is not None else None
     if asked.command == "sample":
-        few = sample(tests, seed)
-        sys.stdout.write(f"{len(few)} of {len(tests)} tests, those of seed {seed}\n")
-        sys.stdout.flush()
-        return pytest([*options(FOLDER / "sample.xml", seed, limit), *few])
-    number = turn(seed, slices) if asked.by_commit else asked.number
-    sys.stdout.write(f"slice {number} of {slices}, random searches from seed {seed}\n")
+        name, chosen = "sample", sample(tests, seed)
+        sys.stdout.write(f"{len(chosen)} of {len(tests)} tests, those of seed {seed}\n")
+    else:
+        number = turn(seed, len(slices)) if asked.by_commit else asked.number
+        if not 1 <= number <= len(slices):
+            raise SystemExit(f"there is no slice {number}: the slices are 1 to {len(slices)}")
+        name, chosen = f"slice-{number}", slices[number - 1]
+        sys.stdout.write(f"slice {number} of {len(slices)}, random searches from seed {seed}\n")
     sys.stdout.flush()
-    return run(number, tests, FOLDER / f"slice-{number}.xml", seed, limit=limit)
+    report = FOLDER / f"{name}.xml"
+    code = run(chosen, report, seed, limit=limit)
+    if report.exists() and not git("status", "--porcelain", "--untracked-files=no"):
+        ledger.keep(report, commit, seed)
+    return code
 
 
 if __name__ == "__main__":

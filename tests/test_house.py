@@ -24,13 +24,19 @@ def _steps(path: Path) -> list[str]:
 def test_workflows_run_what_is_there() -> None:
     commands = [command for path in WORKFLOWS for command in _steps(path)]
     assert ".ci/run" in commands
-    assert any(command.endswith("-m tests.slices all") for command in commands)
+    assert any(command.endswith("-m tests.slices all --part ${{ matrix.part }}") for command in commands)
     for command in commands:
         for module in re.findall(r"-m (tests\.\w+)", command):
             assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), command
         script = ROOT / command.split()[0]
         if command.startswith("."):
             assert script.parts[-2] in (".ci", "bin"), command
+
+
+def test_the_machines_of_a_week_run_the_whole_long_suite() -> None:
+    weekly = next(path for path in WORKFLOWS if path.stem == "weekly")
+    parts = yaml.safe_load(weekly.read_text())["jobs"]["slices"]["strategy"]["matrix"]["part"]
+    assert parts == [f"{number}/{len(parts)}" for number in range(1, len(parts) + 1)]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from pytest_split import algorithms
 
 from tests import slices
+from tests.ledger import Ledger, Result
 
 TESTS = [f"tests/a/test_{file}.py::test_{name}[{n}]" for file in "xy" for name in "ab" for n in range(50)]
 #: Seconds a test, by function; test_y's second function has none.
@@ -32,14 +32,6 @@ REPORT = """<testsuites><testsuite>
 """
 
 
-class _Item(str):
-    """What pytest-split reads of a test."""
-
-    @property
-    def nodeid(self) -> str:
-        return str(self)
-
-
 @pytest.fixture(autouse=True)
 def _durations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Recorded durations that belong to the test."""
@@ -49,11 +41,7 @@ def _durations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _split() -> list[list[str]]:
     """The slices of `TESTS`, cut as in a run."""
-    times = slices.expected(TESTS, TIMES)
-    groups = algorithms.DurationBasedChunksAlgorithm()(
-        slices.count(times), [_Item(each) for each in TESTS], times
-    )
-    return [[str(each) for each in group.selected] for group in groups]
+    return slices.cut(slices.expected(TESTS, TIMES))
 
 
 def test_a_test_without_a_duration_counts_as_its_file() -> None:
@@ -86,20 +74,6 @@ def test_consecutive_commits_run_every_slice() -> None:
     assert sorted(slices.turn(commits, 7) for commits in range(1000, 1007)) == list(range(1, 8))
 
 
-def test_a_report_is_read(tmp_path: Path) -> None:
-    report = tmp_path / "slice-1.xml"
-    report.write_text(REPORT)
-    result = slices.outcome(1, report, "c0ffee", 5)
-    assert result.passed == 2
-    assert result.seconds == 11.0
-    assert result.failed == {"tests/a/test_x.py::test_b[0]": "1 is not 2"}
-    assert result.skipped == {"another Yosys": 1}
-    text = slices.page([result], 7)
-    assert "1 of 7 slices" in text
-    assert "- slice 1: `tests/a/test_x.py::test_b[0]`: 1 is not 2" in text
-    assert "- 1 tests: another Yosys" in text
-
-
 def test_durations_are_means_of_what_ran_last(tmp_path: Path) -> None:
     report = tmp_path / "slice-1.xml"
     report.write_text(REPORT)
@@ -117,41 +91,133 @@ def _value(arguments: Sequence[str], option: str) -> str:
 
 
 class _Pytest:
-    """A stand-in for pytest that writes `text` as the report of each slice it is asked for."""
+    """A stand-in for pytest: the tests of `failing` fail, and at run `stop_at` it is stopped."""
 
-    def __init__(self, text: str, stop_at: int = 0) -> None:
-        self.text = text
+    def __init__(self, failing: Sequence[str] = (), stop_at: int = 0) -> None:
+        self.failing = failing
         self.stop_at = stop_at
-        self.ran: list[int] = []
+        self.ran: list[list[str]] = []
+        self.seeds: list[int] = []
 
     def __call__(self, arguments: Sequence[str]) -> int:
-        number = int(arguments[arguments.index("--group") + 1])
-        assert list(json.loads(Path(_value(arguments, "--durations-path")).read_text())) == TESTS
-        if number == self.stop_at:
+        tests = [each for each in arguments if "::" in each]
+        if len(self.ran) + 1 == self.stop_at:
             return 2
-        self.ran.append(number)
-        Path(_value(arguments, "--junitxml")).write_text(self.text)
-        return int("failure" in self.text)
+        self.ran.append(tests)
+        self.seeds.append(int(_value(arguments, "--hypothesis-seed")))
+        cases = []
+        for test in tests:
+            file, name = test.split("::")
+            why = '<failure message="1 is not 2&#10;more"/>' if test in self.failing else ""
+            module = file.removesuffix(".py").replace("/", ".")
+            cases.append(f'<testcase classname="{module}" name="{name}" time="1.0">{why}</testcase>')
+        Path(_value(arguments, "--junitxml")).write_text(f"<testsuite>{''.join(cases)}</testsuite>")
+        return int(bool({*self.failing} & {*tests}))
+
+    @property
+    def all(self) -> list[str]:
+        """Tests that ran, in order."""
+        return [test for tests in self.ran for test in tests]
+
+
+def _ledger(folder: Path) -> Ledger:
+    return Ledger(folder / "results.json")
+
+
+def _always(_: str, __: Result) -> bool:
+    return True
 
 
 def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path) -> None:
-    total = len(_split())
-    stopped = _Pytest(REPORT, stop_at=3)
+    parts = _split()
+    stopped = _Pytest(stop_at=3)
     with pytest.raises(SystemExit, match="slice 3 did not run to its end: pytest's exit code was 2"):
-        slices.run_all(tmp_path, TESTS, "c0ffee", 1, stopped)
-    assert stopped.ran == [1, 2]
-    resumed = _Pytest(REPORT)
-    assert not slices.run_all(tmp_path, TESTS, "c0ffee", 1, resumed)
-    assert resumed.ran == list(range(3, total + 1))
-    assert f"{total} of {total} slices" in (tmp_path / "report.md").read_text()
-    later = _Pytest(REPORT.replace("<failure", "<system-out").replace('more"/>', 'more"/>'))
-    assert slices.run_all(tmp_path, TESTS, "another", 1, later)
-    assert later.ran == list(range(1, total + 1))
+        slices.run_all(_ledger(tmp_path), TESTS, _always, "c0ffee", 1, tmp_path, stopped)
+    assert stopped.ran == parts[:2]
+    resumed = _Pytest()
+    assert slices.run_all(_ledger(tmp_path), TESTS, _always, "c0ffee", 1, tmp_path, resumed)
+    assert [*stopped.all, *resumed.all] == TESTS
+    text = (tmp_path / "report.md").read_text()
+    assert f"{len(TESTS)} of {len(TESTS)} tests have run, 0 failed" in text
+    assert f"| c0ffee | 1 | {len(TESTS) / 120:.1f} | {len(TESTS)} | 0 | 0 |" in text
+    done = _Pytest()
+    assert slices.run_all(_ledger(tmp_path), TESTS, _always, "c0ffee", 1, tmp_path, done)
+    assert not done.ran
 
 
-def test_a_slice_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_what_stands_is_not_run_again_and_what_failed_draws_its_numbers_again(tmp_path: Path) -> None:
+    first = _Pytest(failing=[TESTS[3], TESTS[70]])
+    assert not slices.run_all(_ledger(tmp_path), TESTS, _always, "c0ffee", 1, tmp_path, first)
+    assert f"- `{TESTS[3]}`: 1 is not 2\n" in (tmp_path / "report.md").read_text()
+    assert "2 failed" in (tmp_path / "report.md").read_text()
+
+    def stands(test: str, result: Result) -> bool:
+        return not test.startswith("tests/a/test_y.py::test_b") or result.commit == "decade"
+
+    second = _Pytest(failing=[TESTS[70]])
+    assert not slices.run_all(_ledger(tmp_path), TESTS, stands, "decade", 2, tmp_path, second)
+    assert second.all == [TESTS[3], TESTS[70], *TESTS[150:]]
+    assert second.seeds[0] == 1
+    assert set(second.seeds[1:]) == {2}
+    third = _Pytest()
+    assert slices.run_all(_ledger(tmp_path), TESTS, stands, "facade", 3, tmp_path, third)
+    assert third.ran == [[TESTS[70]]]
+    assert third.seeds == [1]
+
+
+def test_an_outcome_stands_until_the_test_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {
+        ("ls-files",): "tests/test_x.py\ntests/test_y.py\n",
+        ("diff", "--name-only", "--no-renames", "c0ffee", "HEAD"): "tests/test_x.py",
+    }
+
+    def git(*arguments: str) -> str:
+        if arguments not in said:
+            raise subprocess.CalledProcessError(128, arguments)
+        return said[arguments]
+
+    monkeypatch.setattr(slices, "git", git)
+    monkeypatch.setattr(slices.Reach, "touched", lambda _, test, changed: test in changed)
+    stands = slices.standing()
+    here, elsewhere = Result("passed", 1.0, "", "c0ffee"), Result("passed", 1.0, "", "0ther")
+    assert not stands("tests/test_x.py::test_a[1]", here)
+    assert stands("tests/test_y.py::test_a[1]", here)
+    assert not stands("tests/test_y.py::test_a[1]", elsewhere)
+
+
+def test_results_are_kept_by_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "git", lambda *_: " M tests/test_x.py")
+    with pytest.raises(SystemExit, match="commit what has changed first"):
+        slices.main(["all"])
+
+
+def test_machines_share_the_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[list[str]] = []
+
+    def run_all(_: Ledger, tests: list[str], *__: object) -> bool:
+        ran.append(tests)
+        return len(ran) < 3
+
+    monkeypatch.setattr(slices, "collect", lambda: TESTS)
+    monkeypatch.setattr(slices, "git", lambda *_: "")
+    monkeypatch.setattr(slices, "commits", lambda: 1)
+    monkeypatch.setattr(slices, "run_all", run_all)
+    assert [slices.main(["all", "--part", f"{part}/3"]) for part in (1, 2, 3)] == [0, 0, 1]
+    assert sorted(test for tests in ran for test in tests) == sorted(TESTS)
+    assert all(ran)
+
+
+@pytest.mark.parametrize("text", ["4/3", "0/3", "3", "a/b"])
+def test_a_part_that_is_none_is_named(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        slices.main(["all", "--part", text])
+    assert f"'{text}' is no part: give one of 1/4 to 4/4, say" in capsys.readouterr().err
+
+
+def test_a_slice_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "collect", lambda: TESTS)
     with pytest.raises(SystemExit, match="there is no slice 99: the slices are 1 to"):
-        slices.run(99, TESTS, tmp_path / "x.xml", 1, _Pytest(REPORT))
+        slices.main(["run", "99"])
 
 
 @pytest.mark.parametrize("arguments", [["run"], ["run", "3", "--by-commit"]])
@@ -186,8 +252,8 @@ def test_a_slice_is_told_when_to_stop(tmp_path: Path) -> None:
         asked.append(arguments)
         return 0
 
-    assert slices.run(1, TESTS, tmp_path / "x.xml", 1, runner, limit=90.0) == 0
-    assert slices.run(1, TESTS, tmp_path / "x.xml", 1, runner) == 0
+    assert slices.run(TESTS, tmp_path / "x.xml", 1, runner, limit=90.0) == 0
+    assert slices.run(TESTS, tmp_path / "x.xml", 1, runner) == 0
     assert "--stop-after=90" in asked[0]
     assert not any(each.startswith("--stop-after") for each in asked[1])
 
@@ -201,7 +267,7 @@ def test_a_slice_runs_with_the_settings_of_the_project(tmp_path: Path) -> None:
         said.append(done.stdout)
         return done.returncode
 
-    assert slices.run(1, TESTS, tmp_path / "x.xml", 1, runner) == 0
+    assert slices.run(TESTS, tmp_path / "x.xml", 1, runner) == 0
     assert "@pytest.mark.long: " in said[0]
 
 
