@@ -12,6 +12,7 @@ from warpbank.program.lowering import (  # noqa: F401 (each registers its opcode
     control,
     convert,
     floating,
+    hints,
     integer,
     lanes,
     memory,

@@ -6,7 +6,7 @@ from warpbank.program.isa import Atomic, DType, Op, Source, Space
 from warpbank.program.lowering.context import Context
 from warpbank.program.lowering.form import Form
 from warpbank.program.lowering.memory import place, take_space
-from warpbank.program.lowering.ordering import take_order
+from warpbank.program.lowering.ordering import take_order, take_policy
 from warpbank.program.lowering.table import lowers
 from warpbank.program.lowering.types import PtxType
 from warpbank.program.ptx.ast import Vector
@@ -43,16 +43,18 @@ def atomic(ctx: Context, form: Form) -> None:
     if form.flag("async"):
         form.refuse("asynchronous reductions are not supported: use red without .async")
     space = take_space(form)
+    returns, compares = form.opcode == "atom", "cas" in form.left
+    needed = 3 if compares else 2
+    if compares:
+        form.arity(needed + returns)
+    else:
+        take_policy(ctx, form, space, needed + returns)
     order = take_order(form, space)
     operation = form.choice(_OPERATIONS)
     denormals = form.flag("noftz")
     ptx = form.type()
     form.done()
-    returns = form.opcode == "atom"
     operands = form.operands[1:] if returns else form.operands
-    needed = 3 if operation == Atomic.CAS else 2
-    if len(operands) not in (needed, needed + 1):
-        form.refuse(f"it takes {needed} operands besides its result")
     if any(isinstance(o, Vector) for o in operands):
         form.refuse("vector atomics are not supported: one atomic per element is")
     dtype = _dtype(form, ptx, operation)

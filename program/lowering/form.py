@@ -51,6 +51,12 @@ class Form:
                 found = True
         return found
 
+    def demand(self, *names: str) -> None:
+        """Consumes modifiers that must be there; refuses the instruction without one of them."""
+        for name in names:
+            if not self.flag(name):
+                self.refuse(f"{self.opcode} is .{'.'.join(names)}: .{name} is missing")
+
     def choice(self, options: Mapping[str, T], default: T | None = None) -> T:
         """Meaning of the first modifier that is one of `options`; consumes it."""
         for i, name in enumerate(self.left):

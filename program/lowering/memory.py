@@ -1,4 +1,4 @@
-"""Lowering of loads and stores of every space, width and vector; of parameters; of prefetches."""
+"""Lowering of loads and stores of every space, width and vector, and of parameters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from warpbank.program.lowering.form import Form
 from warpbank.program.lowering.frame import Buffer
 from warpbank.program.lowering.groups import whole
 from warpbank.program.lowering.moves import pack_words
-from warpbank.program.lowering.ordering import take_order
+from warpbank.program.lowering.ordering import take_order, take_policy
 from warpbank.program.lowering.table import lowers
 from warpbank.program.lowering.types import TYPES, PtxType
 from warpbank.program.ptx.ast import Address, Immediate, Operand, Register, Symbol, Vector
@@ -119,10 +119,10 @@ def load(ctx: Context, form: Form) -> None:
     space = take_space(form)
     if form.opcode == "ldu" and space not in ("", "global"):
         form.refuse(f"ldu loads from .global, not from .{space}: take ld")
+    take_policy(ctx, form, space, 2)
     order = take_order(form, space)
     count = form.maybe(_VECTORS) or 1
     ptx = form.type()
-    form.arity(2, 3)
     form.done()
     target = form.operands[0]
     elements = _elements(ctx, target, count)
@@ -245,10 +245,10 @@ def _load_memory(
 def store(ctx: Context, form: Form) -> None:
     """st: to a parameter buffer in registers moves, to anything else ST."""
     space = take_space(form)
+    take_policy(ctx, form, space, 2)
     order = take_order(form, space)
     count = form.maybe(_VECTORS) or 1
     ptx = form.type()
-    form.arity(2, 3)
     form.done()
     source = form.operands[1]
     elements = _elements(ctx, source, count)
@@ -316,42 +316,3 @@ def _vector(ctx: Context, values: list[Source], ptx: PtxType) -> Source:
     for i, source in enumerate(words):
         ctx.emit(Op.MOV, made.word(i), source)
     return made
-
-
-#: Levels and priorities that hints about an address name.
-_LEVELS = {
-    "prefetch": ("L1", "L2", "L2::evict_last", "L2::evict_normal", "tensormap"),
-    "prefetchu": ("L1",),
-    "discard": ("L2",),
-    "applypriority": ("L2::evict_normal",),
-}
-
-
-@lowers(*_LEVELS)
-def hint(ctx: Context, form: Form) -> None:
-    """Hints about an address: no code is made."""
-    space = take_space(form)
-    if space == "shared":
-        form.refuse(f"no cache holds .shared memory: {form.opcode} takes .global or generic addresses")
-    form.choice({name: name for name in _LEVELS[form.opcode]})
-    form.done()
-    form.arity(2 if form.opcode in ("discard", "applypriority") else 1)
-    place(ctx, form.operands[0], space)
-
-
-@lowers("pmevent", "nanosleep", "brkpt")
-def nothing(ctx: Context, form: Form) -> None:
-    """Events for a profiler or debugger, and waits that a deterministic machine does not need: no code is
-    made."""
-    form.arity(0 if form.opcode == "brkpt" else 1)
-    if form.opcode == "nanosleep" and form.type().name != "u32":
-        form.refuse("it takes a .u32")
-    if form.opcode == "pmevent":
-        form.flag("mask")
-    form.done()
-
-
-@lowers("createpolicy")
-def cache_policy(ctx: Context, form: Form) -> None:
-    """A cache policy is a number that nothing looks at."""
-    ctx.move(ctx.dst(form.operands[0], 2), Imm(0, 2))

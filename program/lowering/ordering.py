@@ -13,6 +13,7 @@ from warpbank.program.isa import Op
 from warpbank.program.lowering.context import Context
 from warpbank.program.lowering.form import Form
 from warpbank.program.lowering.table import lowers
+from warpbank.program.lowering.types import B64
 
 #: Orders of each access. Those of ld and st, `volatile` aside, need a scope; that of an atomic is .gpu if it
 #: names none.
@@ -27,7 +28,7 @@ _SCOPES = ("cta", "cluster", "gpu", "sys")
 _FENCES = {"membar": ("cta", "gl", "sys"), "fence": _SCOPES}
 #: State spaces that other threads see; "" is generic.
 _SEEN = ("", "global", "shared")
-_HINTS = ("L1::", "L2::", "level::", "unified")
+_HINTS = ("L1::", "L2::evict", "L2::64B", "L2::128B", "L2::256B", "level::", "unified")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,18 @@ def take_order(form: Form, space: str) -> Order:
     if constant and (order or weak or space != "global" or cache in ("lu", "cv")):
         form.refuse(".nc goes with .global and .ca, .cg or .cs alone")
     return Order(bool(order), order in ("release", "acq_rel"), order in ("acquire", "acq_rel"))
+
+
+def take_policy(ctx: Context, form: Form, space: str, *counts: int) -> bool:
+    """Consumes .L2::cache_hint of an access to a state space, whose last operand is then a cache policy; the
+    access takes one of `counts` operands besides. Returns whether it is there."""
+    hinted = form.flag("L2::cache_hint")
+    if hinted and space not in ("", "global"):
+        form.refuse(f".L2::cache_hint goes with .global or generic addresses, not with .{space}")
+    form.arity(*(count + hinted for count in counts))
+    if hinted:
+        ctx.value(form.operands[-1], B64)
+    return hinted
 
 
 def _one(form: Form, names: tuple[str, ...]) -> str | None:

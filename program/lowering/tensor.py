@@ -42,7 +42,7 @@ def _instead(types: Sequence[str]) -> str:
     """What mma.sync has for the factors that these PTX types name, as one clause."""
     for factors, accumulators, shapes in _SHAPES:
         if not set(factors).isdisjoint(types[1:3]):
-            quads = (8, 8, 4) in shapes and "f16" in factors
+            quads = "f16" in factors
             layouts = "in any layout as m8n8k4, .row.col" if quads else ".row.col"
             names = " ".join(f"m{m}n{n}k{k}" for m, n, k in shapes if not quads or k > 4)
             return (
@@ -167,7 +167,7 @@ def multiply_accumulate(ctx: Context, form: Form) -> None:
 
     Accumulating in place is the rule; a piece only has to spare what a later one still reads.
     """
-    form.flag("sync", "aligned")
+    form.demand("sync", "aligned")
     shape = form.maybe(_NAMES)
     saturate = form.flag("satfinite")
     layouts, types = form.left[:2], form.left[2:]
@@ -236,10 +236,11 @@ def _delay(ctx: Context, later: Sequence[Piece], fragments: Sequence[Sequence[Op
 def fragment(form: Form, index: int, count: int) -> tuple[Operand | None, ...]:
     """The elements of a fragment."""
     operand = form.operands[index]
-    elements = operand.elements if isinstance(operand, Vector) else (operand,)
-    if len(elements) != count:
-        form.refuse(f"fragment {index} has {len(elements)} registers, not {count}")
-    return elements
+    if not isinstance(operand, Vector):
+        form.refuse(f"fragment {index} is a vector of {count} registers in braces")
+    if len(operand.elements) != count:
+        form.refuse(f"fragment {index} has {len(operand.elements)} registers, not {count}")
+    return operand.elements
 
 
 def _sources(ctx: Context, names: Sequence[Operand | None], double: bool) -> list[Reg]:

@@ -73,10 +73,10 @@ def sample(ctx: Context, form: Form) -> None:
 @lowers("txq")
 def query(ctx: Context, form: Form) -> None:
     """txq: width or height of a texture, a constant of the code."""
-    name = next((m for m in form.left if m in ("width", "height")), "")
-    if not form.flag("width", "height"):
+    name = form.maybe({"width": "width", "height": "height"})
+    if name is None:
         form.refuse("only .width and .height of a texture can be asked for: pass the rest as a parameter")
-    form.type()
+    form.demand("b32")
     form.arity(2)
     form.done()
     target = ctx.dst(form.operands[0], 1)
@@ -287,7 +287,7 @@ def _misfit(texture: Texture, dimensions: int, result: PtxType, kind: PtxType) -
     if texture.dimensions != dimensions:
         return f"has {texture.dimensions} dimension{'s' if texture.dimensions > 1 else ''}, not {dimensions}"
     floating = texture.dtype.kind == "f" or texture.fractions
-    if (texture.dtype.itemsize < 4 or texture.fractions) and floating != result.is_float:
+    if texture.dtype.itemsize < 4 and floating != result.is_float:
         holds = type_name(texture.dtype) + (" read as fractions" if texture.fractions else "")
         return f"holds {holds}: it gives {'.f32' if floating else '.s32 or .u32'}, not .{result.name}"
     if texture.normalized and not kind.is_float:

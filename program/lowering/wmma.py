@@ -162,10 +162,9 @@ def _cells(ctx: Context, form: Form, found: Fragment, role: str, layout: str, wh
     for block, start in _order(found, step):
         line = ctx.temp()
         ctx.emit(Op.IADD, line, group, Imm(8 * block))
-        whole = along or (found.each == 1)
         for at in range(0, step, found.each):
             parts = []
-            for i in range(1 if whole else found.each):
+            for i in range(1 if along else found.each):
                 position = ctx.temp()
                 ctx.emit(Op.IADD, position, first, Imm(start + at + i))
                 major, minor = (line, position) if along else (position, line)

@@ -45,7 +45,14 @@ SHAPES = {16: ("m16n8k16", "{%a0, %a1, %a2, %a3}", "{%b0, %b1}"), 8: ("m16n8k8",
 
 @pytest.mark.parametrize("k", [8, 16])
 @pytest.mark.parametrize(
-    "target", ["{%d0, %d1, %d2, %d3}", "{%c0, %c1, %c2, %c3}", "{%b0, %a0, %c2, %a1}", "{%c2, %c3, %c0, %c1}"]
+    "target",
+    [
+        "{%a1, %d1, %d2, %d3}",
+        "{%d0, %d1, %d2, %d3}",
+        "{%c0, %c1, %c2, %c3}",
+        "{%b0, %a0, %c2, %a1}",
+        "{%c2, %c3, %c0, %c1}",
+    ],
 )
 @pytest.mark.parametrize("half", ["f16", "bf16"])
 @pytest.mark.parametrize("optimize", [True, False], ids=["clean", "raw"])

@@ -6,6 +6,8 @@ in order. Factors are small integers, which every type represents, so that every
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -149,6 +151,40 @@ def test_products(m: int, k: int, a_type: str, b_type: str, c_type: str, target:
     np.testing.assert_array_equal(found, packed(a @ b + c, c_type, layout))
 
 
+def test_a_piece_spares_what_the_next_ones_still_add() -> None:
+    """The four MMAs of m16n8k4 of f64: each writes a register that one behind it takes from C."""
+    rng = np.random.default_rng(9)
+    a, b, c = rng.integers(-8, 8, (16, 4)), rng.integers(-8, 8, (4, 8)), rng.integers(-500, 500, (16, 8))
+    layout = accumulator(16)
+    fragments = [packed(a, "f64", factor(16, 4, 1)), packed(b.T, "f64", factor(8, 4, 1))]
+    fragments.append(packed(c, "f64", layout))
+    wanted = packed(a @ b + c, "f64", layout).reshape(32, 4, 2)
+    for order in itertools.permutations(range(4)):
+        target = ", ".join(f"%c{i}" for i in order)
+        line = f"mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {{{{{target}}}}}, {{a}}, {{b}}, {{c}};"
+        found = run(line, fragments, 8, True).reshape(32, 4, 2)
+        np.testing.assert_array_equal(found[:, order], wanted, str(order))
+
+
+def test_constants_are_elements_of_a_fragment() -> None:
+    rng = np.random.default_rng(10)
+    a, b = rng.integers(-8, 8, (16, 8)), rng.integers(-8, 8, (8, 8))
+    fragments = [packed(a, "f16", factor(16, 8, 2)), packed(b.T, "f16", factor(8, 8, 2))]
+    fragments.append(np.zeros((32, 4), np.uint32))
+    layout = accumulator(16)
+    total = "{{0f3F800000, 0f40000000, 0f3F800000, 0f40000000}}"
+    line = f"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {{d}}, {{a}}, {{b}}, {total};"
+    found = run(line, fragments, 4, False)
+    np.testing.assert_array_equal(found, packed(a @ b + np.array([1, 2] * 4), "f32", layout))
+    wide = [packed(a[:8, :4], "f64", factor(8, 4, 1)), packed(b[:4].T, "f64", factor(8, 4, 1))]
+    wide.append(np.zeros((32, 4), np.uint32))
+    total = "{{0d3FF0000000000000, 0d4000000000000000}}"
+    line = f"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{d}}, {{a}}, {{b}}, {total};"
+    found = run(line, wide, 4, True)
+    product = a[:8, :4] @ b[:4] + np.array([1, 2] * 4)
+    np.testing.assert_array_equal(found, packed(product, "f64", accumulator(8)))
+
+
 @pytest.mark.parametrize("saturate", [False, True])
 def test_integers_wrap_or_saturate(saturate: bool) -> None:
     a, b = np.full((8, 16), 127), np.full((16, 8), 127)
@@ -192,6 +228,7 @@ def test_four_products_at_once(layouts: str, c_type: str) -> None:
         ("m16n8k16.col.row.f32.f16.f16.f32", "in any layout as m8n8k4, .row.col as m16n8k8 m16n8k16"),
         ("m16n8k8.row.col.f16.bf16.bf16.f16", "accumulators of f32"),
         ("m8n8k4.row.col.f32.f16.f16.f16", "the two of one type"),
+        ("m8n8k4.row.foo.f32.f16.f16.f32", "in any layout as m8n8k4"),
         ("m8n8k32.row.col.s32.s4.s4.s32", "f16, bf16, tf32, s8/u8, e4m3/e5m2, f64"),
         ("m16n8k64.row.col.s32.s8.s8.s32", "as m8n8k16 m16n8k16 m16n8k32, with accumulators of s32"),
     ],
@@ -203,3 +240,20 @@ def test_refusals_name_what_works(modifiers: str, message: str) -> None:
         lower(parse(text, "k.ptx"), "k")
     assert str(caught.value).startswith("k.ptx:7: ")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("mma.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r1}, {%r2}, {%r3}, {%r4};", ".sync is missing"),
+        ("mma.sync.m16n8k8.row.col.f32.f16.f16.f32 {%r1}, {%r2}, {%r3}, {%r4};", ".aligned is missing"),
+        (
+            "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r1, %r2}, {%r1, %r2}, %r3, {%r4, %r1};",
+            "fragment 2 is a vector of 1 registers in braces",
+        ),
+    ],
+)
+def test_refusals(line: str, message: str) -> None:
+    text = HEAD + ".visible .entry k()\n{\n.reg .b32 %r<5>;\n" + line + "\nret;\n}\n"
+    with pytest.raises(PtxError, match=message):
+        lower(parse(text, "k.ptx"), "k")

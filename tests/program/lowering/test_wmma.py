@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.program.lowering.bench import check_legal
 from warpbank.program.errors import PtxError
 from warpbank.program.isa import Op
 from warpbank.program.launch import Job, Launch
@@ -96,6 +97,7 @@ def test_products(kind: str, shape: tuple[int, int, int], c_type: str, layouts: 
     for options in (Options(allocate=False), Options(max_registers=40)):
         np.testing.assert_array_equal(execute(job, options).buffers["d"], wanted)
     kernel = lower(parse(text, "k.ptx"), "k")
+    check_legal(kernel)
     assert all(len(i.registers_read()) <= 6 for i in kernel.instructions() if i.op is Op.MMA)
 
 
@@ -130,6 +132,8 @@ def test_shared_memory() -> None:
     [
         ("wmma.load.a.sync.aligned.row.m16n16k8.f16 {%r1}, [%rd1];", "of wmma these work"),
         ("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1}, [%rd1];", "has 1 registers, not 8"),
+        ("wmma.load.c.sync.aligned.row.m16n16k16.f64 {%r1}, [%rd1];", "of wmma these work"),
+        ("wmma.load.a.sync.aligned.row.m8n32k16.s8 %r1, [%rd1];", "a vector of 1 registers in braces"),
         ("wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 %r1, %r1, %r1, %r1;", "wmma"),
         ("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f16 {%r1}, {%r1}, {%r1}, {%r1};", "convert C to .f32"),
     ],

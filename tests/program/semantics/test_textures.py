@@ -203,6 +203,47 @@ def test_one_object_needs_no_comparison() -> None:
     assert counts[0] == counts[1]
 
 
+def _compares(text: str, given: Argument = "object") -> bool:
+    """Whether a kernel that is always given one texture compares its handle; the others are never passed."""
+    image, at = _image(np.dtype("f4")), _whole(8)
+    texture = _texture(image.dtype, 1, 1, Border.CLAMP)
+    (kernel,) = compile_job(_job(text, image, at, {"object": texture, "other": texture}, given)).values()
+    return any(i.op is Op.TRAP for i in kernel.instructions())
+
+
+def test_a_handle_is_followed_through_copies() -> None:
+    """A register that is written once, by a load of the whole parameter or a copy of such a register."""
+    plain = _kernel(1, "f32", "s32", "%o")
+    assert not _compares(plain)
+    for copies, known in ((7, True), (8, False)):
+        moves = "".join(f"mov.u64 %o{i + 1}, %o{i};" for i in range(copies))
+        text = plain.replace("[%o, ", f"[%o{copies}, ").replace(
+            "mov.b32 %d1, 77;", f"{moves} mov.b32 %d1, 77;"
+        )
+        text = text.replace("%at, %out, %o,", f"%at, %out, %o<{copies + 1}>,").replace(
+            "u64 %o, [", "u64 %o0, ["
+        )
+        assert _compares(text) != known
+    load = "ld.param.u64 %o, [object];"
+    assert load in plain
+    guarded = plain.replace(load, "").replace("mov.b32 %d1, 77;", f"@%q {load} mov.b32 %d1, 77;")
+    assert _compares(guarded)
+    assert _compares(plain.replace(load, load + " @%q mov.u64 %o, 0;"))
+    half = plain.replace(".param .u64 object", ".param .align 8 .b8 object[16]").replace(
+        "[object]", "[object+8]"
+    )
+    assert _compares(half, bytes(16))
+
+
+def test_a_single_channel_needs_no_extraction() -> None:
+    for name in ("u1", "i2", "u2"):
+        texture = _texture(np.dtype(name), 1, 1, Border.CLAMP)
+        text = _kernel(1, "s32", "s32")
+        job = _job(text, _image(texture.dtype), _whole(8), {"image": texture}, np.uint64(0))
+        (kernel,) = compile_job(job).values()
+        assert not any(i.op is Op.BFE for i in kernel.instructions())
+
+
 def test_the_handle_of_a_variable() -> None:
     """mov takes it; a choice between two handles is a chain of comparisons."""
     image, at = _image(np.dtype("u4")), _whole(9)
