@@ -169,6 +169,8 @@ def _fault(kernel: Kernel, instr: Instr, is_last: bool, labels: set[str]) -> str
             return why
     if instr.op in (Op.LD, Op.ST, Op.ATOM) and instr.size not in (1, 2, 4, 8, 16):
         return f"accesses {instr.size} bytes"
+    if instr.op is Op.LD and instr.size < 4 and instr.dtype.bits != 8 * instr.size:
+        return f"loads {instr.size} bytes as {instr.dtype.name}"
     written = instr.predicates_written()
     if len(set(written)) < len(written):
         return "writes a predicate twice"

@@ -15,6 +15,7 @@ from warpbank.program.isa import (
     VIRTUAL,
     Atomic,
     Block,
+    DType,
     Imm,
     Instr,
     Kernel,
@@ -191,6 +192,8 @@ def test_mutant_words_of_a_group_are_one_register_each(monkeypatch):
         (Instr(Op.MOV, dst=Reg(3), srcs=(Imm(1 << 32),)), "wider than 32 bits"),
         (Instr(Op.MOV, dst=Reg(3), srcs=(Imm(1),), guard=Pred(6)), "predicate P6 does not exist"),
         (load(1, size=3), "accesses 3 bytes"),
+        (load(1, size=1, dtype=DType.U16), "loads 1 bytes as U16"),
+        (load(1, size=2), "loads 2 bytes as U32"),
     ],
 )
 def test_what_verify_refuses(instr, why):
