@@ -20,7 +20,7 @@ def add(ctx: Context, dst: Reg, a: Source, b: Source, subtract: bool = False) ->
 def shift_left(ctx: Context, dst: Reg, a: Source, amount: Source) -> Reg:
     """Shift left: dst = a << min(amount, 64)."""
     if isinstance(amount, Imm):
-        n = min(amount.value & MASK32, 64)
+        n = min(amount.value, 64)
         if n >= 32:
             ctx.emit(Op.MOV, dst.word(0), Imm(0))
             if n == 32:
@@ -39,7 +39,7 @@ def shift_right(ctx: Context, dst: Reg, a: Source, amount: Source, signed: bool)
     """Shift right: dst = a >> min(amount, 64)."""
     dtype = DType.S32 if signed else DType.U32
     if isinstance(amount, Imm):
-        n = min(amount.value & MASK32, 64)
+        n = min(amount.value, 64)
         if n >= 32:
             if n == 32:
                 ctx.emit(Op.MOV, dst.word(0), word(a, 1))
