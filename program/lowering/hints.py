@@ -57,10 +57,10 @@ def cache_policy(ctx: Context, form: Form) -> None:
     if space not in ("", "global"):
         form.refuse(f"a range lies in .global or at generic addresses, not in .{space}")
     if kind == "cvt":
-        form.choice({"L2": True})
+        form.demand("L2")
     else:
-        form.choice(dict.fromkeys(_PRIORITIES, True))
-        form.maybe(dict.fromkeys(_OTHERS, True))
+        form.choice({name: name for name in _PRIORITIES})
+        form.maybe({name: name for name in _OTHERS})
     form.type(64)
     form.done()
     form.arity(*_POLICIES[kind])

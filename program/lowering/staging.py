@@ -65,7 +65,7 @@ def _copy_part(ctx: Context, data: Reg, source: Place, given: Operand | None) ->
     if isinstance(limit, Imm) and limit.value > 4 * data.width:
         ctx.form.refuse(f"its source has 0 to {4 * data.width} bytes")
     bits: Reg | None = None  # to keep, where the source may end within a word
-    if not ignore and not (isinstance(limit, Imm) and limit.value % 4 == 0):
+    if not (isinstance(limit, Imm) and limit.value % 4 == 0):
         bits = ctx.temp()
         ctx.emit(Op.SHL, bits, limit, Imm(3))
     guard = ctx.guard

@@ -127,9 +127,12 @@ def _with_each(
 def _candidates(ctx: Context, form: Form, operand: Operand | None) -> tuple[tuple[str, ...], Source | None]:
     """The textures that an operand may mean, and the handle that decides; None where one is certain."""
     bound = ctx.layout.textures
+    wanted = "a texture in brackets is expected: a .texref variable, or a register with its handle"
     if not isinstance(operand, Address) or operand.offset or isinstance(operand.base, Immediate):
-        form.refuse("a texture in brackets is expected: a .texref variable, or a register with its handle")
+        form.refuse(wanted)
     base = operand.base
+    if isinstance(base, Symbol) and base.offset:
+        form.refuse(wanted)
     if isinstance(base, Symbol) and base.name in ctx.layout.module.variables:
         variable = ctx.layout.module.variables[base.name]
         if variable.type != "texref":

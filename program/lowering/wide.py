@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warpbank.program.isa import SHF_LEFT_HI64, SHF_RIGHT_LO64, BoolOp, Cmp, DType, Imm, Op, Pred, Reg, Source
 from warpbank.program.lowering.carry import add_words
-from warpbank.program.lowering.context import MASK32, Context, word
+from warpbank.program.lowering.context import Context, word
 from warpbank.program.lowering.form import Form
 from warpbank.program.lowering.types import B32, PtxType
 

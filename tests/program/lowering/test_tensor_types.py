@@ -228,6 +228,7 @@ def test_four_products_at_once(layouts: str, c_type: str) -> None:
         ("m16n8k16.col.row.f32.f16.f16.f32", "in any layout as m8n8k4, .row.col as m16n8k8 m16n8k16"),
         ("m16n8k8.row.col.f16.bf16.bf16.f16", "accumulators of f32"),
         ("m8n8k4.row.col.f32.f16.f16.f16", "the two of one type"),
+        ("m16n8k16.row.col.f32.tf32.tf32.f32", "works .row.col as m16n8k4 m16n8k8, with"),
         ("m8n8k4.row.foo.f32.f16.f16.f32", "in any layout as m8n8k4"),
         ("m8n8k32.row.col.s32.s4.s4.s32", "f16, bf16, tf32, s8/u8, e4m3/e5m2, f64"),
         ("m16n8k64.row.col.s32.s8.s8.s32", "as m8n8k16 m16n8k16 m16n8k32, with accumulators of s32"),

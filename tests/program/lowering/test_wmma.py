@@ -101,6 +101,32 @@ def test_products(kind: str, shape: tuple[int, int, int], c_type: str, layouts: 
     assert all(len(i.registers_read()) <= 6 for i in kernel.instructions() if i.op is Op.MMA)
 
 
+@pytest.mark.parametrize("saturate", [False, True])
+def test_integers_wrap_or_saturate(saturate: bool) -> None:
+    finite = ".satfinite" if saturate else ""
+    text = (
+        HEAD
+        + f"""
+.visible .entry k(.param .u64 pd)
+{{
+    .reg .b32 %a<2>, %b<2>, %c<8>; .reg .b64 %rd<5>;
+    ld.param.u64 %rd4, [pd];
+    mov.u32 %a0, 0x7f7f7f7f; mov.u32 %a1, %a0; mov.u32 %b0, %a0; mov.u32 %b1, %a0;
+    {" ".join(f"mov.u32 %c{i}, 0x7ffffff0;" for i in range(8))}
+    wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32{finite} {listed("c", 8)}, {listed("a", 2)},
+        {listed("b", 2)}, {listed("c", 8)};
+    wmma.store.d.sync.aligned.row.m16n16k16.global.s32 [%rd4], {listed("c", 8)};
+    ret;
+}}
+"""
+    )
+    buffers = {"d": np.zeros((16, 16), np.int32)}
+    job = Job("k", "tiny", text, "k.ptx", buffers, [Launch("k", (1, 1, 1), (32, 1, 1), ("d",))])
+    found = execute(job, Options()).buffers["d"]
+    total = 0x7FFFFFF0 + 16 * 127 * 127
+    assert (found == (2**31 - 1 if saturate else total - 2**32)).all()
+
+
 def test_shared_memory() -> None:
     """A fragment through shared memory: stored by columns and loaded by rows, it comes out transposed."""
     text = (
@@ -134,6 +160,15 @@ def test_shared_memory() -> None:
         ("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1}, [%rd1];", "has 1 registers, not 8"),
         ("wmma.load.c.sync.aligned.row.m16n16k16.f64 {%r1}, [%rd1];", "of wmma these work"),
         ("wmma.load.a.sync.aligned.row.m8n32k16.s8 %r1, [%rd1];", "a vector of 1 registers in braces"),
+        ("wmma.mma.sync.aligned.row.col.f32.f16.f16.f32 {%r1}, {%r1}, {%r1}, {%r1};", "of wmma these work"),
+        (
+            "wmma.mma.sync.aligned.row.col.m16n16k16.s32.f16.f16.s32 {%r1}, {%r1}, {%r1}, {%r1};",
+            "of wmma these",
+        ),
+        (
+            "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32.satfinite {%r1}, {%r1}, {%r1}, {%r1};",
+            ".satfinite works with .s32 accumulators only",
+        ),
         ("wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 %r1, %r1, %r1, %r1;", "wmma"),
         ("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f16 {%r1}, {%r1}, {%r1}, {%r1};", "convert C to .f32"),
     ],

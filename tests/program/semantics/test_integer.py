@@ -131,6 +131,7 @@ def carries() -> list[Case]:
         Case(
             "mad.lo.cc.u64 %l, %a, %b, %c; madc.hi.u64 %d, %a, %b, %c;", lambda a, b, c: (a * b + c >> 64) + c
         ),
+        Case("add.cc.u64 %l, %a, %b; madc.lo.u64 %d, %a, %b, %c;", lambda a, b, c: a * b + c + (a + b >> 64)),
         Case("mad.hi.cc.u64 %l, %a, %b, %c; addc.u64 %d, 0, 0;", lambda a, b, c: ((a * b >> 64) + c) >> 64),
         Case(
             "setp.lt.s32 %q, %ra, 0; add.cc.u32 %s, %ra, %ra; @%q addc.cc.u32 %s, %rb, %rb; addc.u32 %r, 0, "

@@ -14,8 +14,11 @@ from tests.program.semantics.bench import HEAD, OPTIONS
 from warpbank.program.errors import ExecutionError, LaunchError, PtxError
 from warpbank.program.isa import Op, Space
 from warpbank.program.launch import Argument, Border, Job, Launch, Texture
+from warpbank.program.lowering import lower
 from warpbank.program.options import CodeOrder, ConstantPlace
+from warpbank.program.ptx.parser import parse
 from warpbank.program.runner import Options, compile_job, execute, job_key
+from warpbank.program.textures import bindings
 
 THREADS = 64
 WIDTH, HEIGHT = 12, 7
@@ -235,13 +238,24 @@ def test_a_handle_is_followed_through_copies() -> None:
     assert _compares(half, bytes(16))
 
 
-def test_a_single_channel_needs_no_extraction() -> None:
-    for name in ("u1", "i2", "u2"):
-        texture = _texture(np.dtype(name), 1, 1, Border.CLAMP)
-        text = _kernel(1, "s32", "s32")
-        job = _job(text, _image(texture.dtype), _whole(8), {"image": texture}, np.uint64(0))
-        (kernel,) = compile_job(job).values()
-        assert not any(i.op is Op.BFE for i in kernel.instructions())
+@pytest.mark.parametrize(
+    ("name", "channels", "steps"), [("u1", 1, 0), ("i2", 1, 0), ("u4", 4, 0), ("u4", 1, 0), ("u2", 2, 2)]
+)
+def test_what_is_loaded_as_it_is_needs_no_extraction(name: str, channels: int, steps: int) -> None:
+    texture = _texture(np.dtype(name), channels, 1, Border.CLAMP)
+    text = _kernel(1, "u32", "s32")
+    job = _job(text, _image(texture.dtype), _whole(8), {"image": texture}, np.uint64(0))
+    module = parse(text, "k.ptx")
+    kernel = lower(module, "k", optimize=False, textures=bindings(job, "k"))
+    assert sum(i.op is Op.BFE for i in kernel.instructions()) == steps
+
+
+@pytest.mark.parametrize("result", ["u32", "s32", "f32"])
+def test_words_are_read_as_any_type(result: str) -> None:
+    image, at = _image(np.dtype("f4")), _whole(8)
+    texture = _texture(image.dtype, 1, 1, Border.CLAMP)
+    job = _job(_kernel(1, result, "s32"), image, at, {"image": texture}, np.uint64(0))
+    np.testing.assert_array_equal(execute(job).buffers["out"], _reference(texture, image, at))
 
 
 def test_the_handle_of_a_variable() -> None:
@@ -298,6 +312,22 @@ def test_sizes_can_be_asked_for() -> None:
     launch = Launch("k", (1, 1, 1), (1, 1, 1), ("out",))
     job = Job("k", "custom", text, "k.ptx", buffers, [launch], textures={"image": texture})
     assert execute(job).buffers["out"].tolist() == [WIDTH, HEIGHT]
+
+
+def test_sizes_are_asked_for_under_a_guard() -> None:
+    text = HEAD + (
+        ".global .texref image;\n.visible .entry k(.param .u64 out) { .reg .b64 %o, %t; .reg .b32 %r<5>; "
+        ".reg .pred %p;\nld.param.u64 %o, [out]; mov.u32 %r1, %tid.x; setp.lt.u32 %p, %r1, 2;\n"
+        "mov.u32 %r2, 77;\n"
+        "@%p txq.width.b32 %r2, [image]; mul.wide.u32 %t, %r1, 4; add.s64 %o, %o, %t;\n"
+        "st.global.b32 [%o], %r2; ret; }"
+    )
+    buffers = {"out": np.zeros(4, np.uint32), "image_data": _image(np.dtype("u1"))}
+    texture = _texture(np.dtype("u1"), 4, 2, Border.CLAMP)
+    launch = Launch("k", (1, 1, 1), (4, 1, 1), ("out",))
+    job = Job("k", "custom", text, "k.ptx", buffers, [launch], textures={"image": texture})
+    for options in OPTIONS:
+        assert execute(job, options).buffers["out"].tolist() == [WIDTH, WIDTH, 77, 77]
 
 
 def test_a_texel_is_one_load_of_global_memory() -> None:
