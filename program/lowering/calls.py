@@ -183,8 +183,7 @@ def _passed(ctx: Context, caller: Frame, argument: Register | Immediate | Symbol
     made = ctx.temp(ptx.words)
     if given.local is not None:
         fields = {"space": Space.LOCAL, "offset": given.local, "size": given.size}
-        narrow = {1: DType.U8, 2: DType.U16}
-        ctx.emit(Op.LD, made, Imm(0), dtype=narrow.get(given.size, DType.U32), **fields)
+        ctx.emit(Op.LD, made, Imm(0), dtype=DType.U16 if given.size == 2 else DType.U32, **fields)
         return made
     for i, held in enumerate(given.words):
         ctx.emit(Op.MOV, made.word(i), held)

@@ -232,6 +232,11 @@ def test_a_handle_is_followed_through_copies() -> None:
     guarded = plain.replace(load, "").replace("mov.b32 %d1, 77;", f"@%q {load} mov.b32 %d1, 77;")
     assert _compares(guarded)
     assert _compares(plain.replace(load, load + " @%q mov.u64 %o, 0;"))
+    function = ".func (.reg .b64 r) one(.reg .b64 a) { add.s64 r, a, 1; ret; }"
+    for result, known in (("%u", True), ("%o", False)):
+        called = plain.replace(load, f"{load} call ({result}), one, (%at);")
+        called = called.replace(".global .texref", f"{function}\n.global .texref")
+        assert _compares(called) != known
     half = plain.replace(".param .u64 object", ".param .align 8 .b8 object[16]").replace(
         "[object]", "[object+8]"
     )
