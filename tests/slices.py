@@ -57,7 +57,7 @@ Stands = Callable[[str, Result], bool]
 
 
 class _Item(str):
-    """What pytest-split reads of a test: its id."""
+    """Id of a test, as pytest-split reads it."""
 
     @property
     def nodeid(self) -> str:
@@ -83,11 +83,13 @@ def expected(tests: Sequence[str], recorded: Mapping[str, float]) -> dict[str, f
 
 
 def cut(times: Mapping[str, float]) -> list[list[str]]:
-    """Slices of the tests in order, none of them longer than `LIMIT`. `times`: seconds that each takes."""
+    """Slices of the tests in order, none of them empty or longer than `LIMIT`. `times`: seconds that each
+    takes."""
     count = max(1, math.ceil(sum(times.values()) / (WORKERS * LIMIT * FILL)))
     algorithm = algorithms.DurationBasedChunksAlgorithm()
     groups = algorithm(count, [_Item(test) for test in times], dict(times))
-    return [[str(item) for item in group.selected] for group in groups]
+    # An empty one would not be none: without a name pytest runs the whole suite.
+    return [[str(item) for item in group.selected] for group in groups if group.selected]
 
 
 def sample(tests: Sequence[str], seed: int) -> list[str]:
@@ -114,7 +116,7 @@ def git(*arguments: str) -> str:
 
 
 def commits() -> int:
-    """How many commits lead to the one that is checked out. A shallow clone is deepened first."""
+    """Number of commits up to the one that is checked out. A shallow clone is deepened first."""
     if git("rev-parse", "--is-shallow-repository") == "true":
         git("fetch", "--unshallow", "--quiet")
     return int(git("rev-list", "--count", "HEAD"))
@@ -191,7 +193,6 @@ def run_all(
     seed : of random searches; a test that failed and still may draws from the seed that it failed with.
     folder : of the reports.
     """
-
     failed = {test: result for test, result in ledger.results.items() if result.outcome == "failed"}
     done = found(ledger, tests, stands).keys() - failed.keys()
     due: defaultdict[int, list[str]] = defaultdict(list)

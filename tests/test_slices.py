@@ -60,6 +60,19 @@ def test_slices_hold_every_test_once_and_none_is_too_long() -> None:
         assert sum(times[each] for each in part) <= slices.WORKERS * slices.LIMIT
 
 
+def test_no_slice_is_empty() -> None:
+    """pytest-split leaves some of its last groups empty: here 4 tests of a slice's length make 5."""
+    times = dict.fromkeys(TESTS[:4], 0.99 * slices.WORKERS * slices.LIMIT)
+    assert slices.cut(times) == [[test] for test in TESTS[:4]]
+    assert slices.cut({}) == []
+
+
+def test_a_part_without_tests_runs_none(tmp_path: Path) -> None:
+    nothing = _Pytest()
+    assert slices.run_all(_ledger(tmp_path), [], _always, "c0ffee", 1, tmp_path, nothing)
+    assert not nothing.ran
+
+
 def test_a_sample_has_tests_of_every_function() -> None:
     many = [f"tests/b/test_z.py::test_many[{number}]" for number in range(201)]
     found = [slices.sample([*TESTS, *many], seed) for seed in range(5)]
