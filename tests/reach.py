@@ -30,7 +30,7 @@ _OF_ALL = ("pyproject.toml", "requirements.lock")
 
 
 class Reach:
-    """What the files of a repository reach.
+    """Reach of the files of a repository.
 
     Parameters
     ----------

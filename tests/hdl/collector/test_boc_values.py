@@ -62,7 +62,7 @@ class Result:
 
 
 def run(seed: int, kind: type[Late] = Late, cycles: int = 120) -> None:
-    """Results come where there is room, garbage where there is none; operands arrive at any collector."""
+    """A run in which results come where there is room, garbage else, and operands arrive at any collector."""
     rng = random.Random(seed)
     queue = Queue(kind)
     waiting: deque[Result] = deque()
@@ -121,7 +121,7 @@ def test_results_go_in_order(seed: int) -> None:
 
 
 class Forgets(Late):
-    """What waits in the second place is lost while the first one stays."""
+    """A queue that loses the result in its second place while the first one stays."""
 
     def waits(self, warp: int) -> Any:
         return super().waits(warp) & ~self.slots[1].entry

@@ -306,33 +306,30 @@ def test_a_texture_of_old_files() -> None:
     np.testing.assert_array_equal(execute(job).buffers["out"], _reference(texture, image, at))
 
 
-def test_sizes_can_be_asked_for() -> None:
+def _sized(body: str, threads: int, words: int) -> Job:
+    """Threads that ask for the sizes of `image` and write words at %o; %r1 is the thread's number."""
     text = HEAD + (
-        ".global .texref image;\n.visible .entry k(.param .u64 out) { .reg .b64 %o; .reg .b32 %r<3>;\n"
-        "ld.param.u64 %o, [out]; txq.width.b32 %r1, [image]; txq.height.b32 %r2, [image];\n"
-        "st.global.v2.b32 [%o], {%r1, %r2}; ret; }"
+        ".global .texref image;\n.visible .entry k(.param .u64 out) { .reg .b64 %o, %t; .reg .b32 %r<5>;\n"
+        f".reg .pred %p; ld.param.u64 %o, [out]; mov.u32 %r1, %tid.x;\n{body} ret; }}"
     )
-    buffers = {"out": np.zeros(2, np.uint32), "image_data": _image(np.dtype("u1"))}
+    buffers = {"out": np.zeros(words, np.uint32), "image_data": _image(np.dtype("u1"))}
     texture = _texture(np.dtype("u1"), 4, 2, Border.CLAMP)
-    launch = Launch("k", (1, 1, 1), (1, 1, 1), ("out",))
-    job = Job("k", "custom", text, "k.ptx", buffers, [launch], textures={"image": texture})
-    assert execute(job).buffers["out"].tolist() == [WIDTH, HEIGHT]
+    launch = Launch("k", (1, 1, 1), (threads, 1, 1), ("out",))
+    return Job("k", "custom", text, "k.ptx", buffers, [launch], textures={"image": texture})
+
+
+def test_sizes_can_be_asked_for() -> None:
+    body = "txq.width.b32 %r2, [image]; txq.height.b32 %r3, [image]; st.global.v2.b32 [%o], {%r2, %r3};"
+    assert execute(_sized(body, 1, 2)).buffers["out"].tolist() == [WIDTH, HEIGHT]
 
 
 def test_sizes_are_asked_for_under_a_guard() -> None:
-    text = HEAD + (
-        ".global .texref image;\n.visible .entry k(.param .u64 out) { .reg .b64 %o, %t; .reg .b32 %r<5>; "
-        ".reg .pred %p;\nld.param.u64 %o, [out]; mov.u32 %r1, %tid.x; setp.lt.u32 %p, %r1, 2;\n"
-        "mov.u32 %r2, 77;\n"
-        "@%p txq.width.b32 %r2, [image]; mul.wide.u32 %t, %r1, 4; add.s64 %o, %o, %t;\n"
-        "st.global.b32 [%o], %r2; ret; }"
+    body = (
+        "setp.lt.u32 %p, %r1, 2; mov.u32 %r2, 77; @%p txq.width.b32 %r2, [image];\n"
+        "mul.wide.u32 %t, %r1, 4; add.s64 %o, %o, %t; st.global.b32 [%o], %r2;"
     )
-    buffers = {"out": np.zeros(4, np.uint32), "image_data": _image(np.dtype("u1"))}
-    texture = _texture(np.dtype("u1"), 4, 2, Border.CLAMP)
-    launch = Launch("k", (1, 1, 1), (4, 1, 1), ("out",))
-    job = Job("k", "custom", text, "k.ptx", buffers, [launch], textures={"image": texture})
     for options in OPTIONS:
-        assert execute(job, options).buffers["out"].tolist() == [WIDTH, WIDTH, 77, 77]
+        assert execute(_sized(body, 4, 4), options).buffers["out"].tolist() == [WIDTH, WIDTH, 77, 77]
 
 
 def test_a_texel_is_one_load_of_global_memory() -> None:
