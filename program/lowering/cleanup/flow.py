@@ -26,6 +26,15 @@ def successors(kernel: Kernel) -> list[list[int]]:
     return found
 
 
+def _sources(kernel: Kernel) -> list[int]:
+    """How many blocks each block may follow."""
+    sources = [0] * len(kernel.blocks)
+    for after in successors(kernel):
+        for following in after:
+            sources[following] += 1
+    return sources
+
+
 def tidy(kernel: Kernel) -> bool:
     """Leaves only blocks that are reachable, not empty and not trivially joined; True if anything changed."""
     changed = False
@@ -60,29 +69,22 @@ def _thread(kernel: Kernel) -> bool:
         seen = set()
         while label not in seen:
             seen.add(label)
-            block = kernel.blocks[index[label]]
-            if not block.instrs:
-                if index[label] + 1 == len(kernel.blocks):
-                    break
-                label = kernel.blocks[index[label] + 1].label
-            elif block.instrs[0].op == Op.BRA and always(block.instrs[0]):
-                label = block.instrs[0].target or label
-            else:
-                break
+            code = kernel.blocks[index[label]].instrs
+            if code and code[0].op == Op.BRA and always(code[0]):
+                assert code[0].target is not None
+                label = code[0].target
         return label
 
     for i, block in enumerate(kernel.blocks):
         last = block.instrs[-1] if block.instrs else None
         if last is None or last.op != Op.BRA:
             continue
-        target = final(last.target or "")
+        assert last.target is not None
+        target = final(last.target)
         if target != last.target:
             last.target = target
             changed = True
-        following = i + 1
-        while following < len(kernel.blocks) and not kernel.blocks[following].instrs:
-            following += 1
-        if following < len(kernel.blocks) and kernel.blocks[following].label == target:
+        if index[target] == i + 1:
             block.instrs.pop()
             changed = True
     return changed
@@ -130,15 +132,11 @@ def _drop_empty(kernel: Kernel) -> bool:
 
 def _join(kernel: Kernel) -> bool:
     """A block that only its predecessor in the layout reaches, by falling through, becomes part of it."""
-    after = successors(kernel)
-    sources: list[int] = [0] * len(kernel.blocks)
-    for targets in after:
-        for target in targets:
-            sources[target] += 1
+    sources = _sources(kernel)
     kept: list[Block] = []
     changed = False
     for i, block in enumerate(kernel.blocks):
-        if i and sources[i] == 1 and i in after[i - 1]:
+        if i and sources[i] == 1:
             last = kept[-1].instrs[-1] if kept[-1].instrs else None
             if last is None or last.op not in (Op.BRA, Op.EXIT):
                 kept[-1].instrs.extend(block.instrs)
@@ -152,21 +150,12 @@ def _join(kernel: Kernel) -> bool:
 def _invert(kernel: Kernel) -> bool:
     """`@p BRA out; BRA loop; out:` becomes `@!p BRA loop; out:`: LLVM writes its loops the long way, a trip
     would issue two."""
-    sources = [0] * len(kernel.blocks)
-    for targets in successors(kernel):
-        for target in targets:
-            sources[target] += 1
+    sources = _sources(kernel)
     changed = False
     for i in range(len(kernel.blocks) - 2):
         block, jump, out = kernel.blocks[i : i + 3]
         last = block.instrs[-1] if block.instrs else None
-        if (
-            last is None
-            or last.op != Op.BRA
-            or last.guard is None
-            or last.target != out.label
-            or sources[i + 1] != 1
-        ):
+        if last is None or last.guard is None or last.target != out.label or sources[i + 1] != 1:
             continue
         if len(jump.instrs) == 1 and jump.instrs[0].op == Op.BRA and always(jump.instrs[0]):
             last.guard = Pred(last.guard.index, not last.guard.negated)

@@ -91,6 +91,12 @@ def tidied(text: str) -> str:
             "a: 1; @P0 BRA c | b: 2; EXIT | c: @P1 BRA b | d: EXIT",
             "a: 1; @P0 BRA c | b: 2; EXIT | c: @P1 BRA b | d: EXIT",
         ),
+        # A branch that finds its end is all that changes, or one to the next block.
+        (
+            "a: 1; @P0 BRA c | b: 2; @P1 BRA a | c: BRA e | d: 3; EXIT | e: 4; BRA d",
+            "a: 1; @P0 BRA e | b: 2; @P1 BRA a | c: BRA e | d: 3; EXIT | e: 4; BRA d",
+        ),
+        ("a: 1; @P0 BRA b | b: 2; @P1 BRA b | c: EXIT", "a: 1 | b: 2; @P1 BRA b | c: EXIT"),
         # Code that nothing reaches.
         ("a: EXIT | b: 1; EXIT", "a: EXIT"),
         ("a: 1; BRA c | b: 2; @P0 BRA b | c: EXIT", "a: 1; EXIT"),
