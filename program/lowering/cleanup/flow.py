@@ -60,6 +60,12 @@ def _drop_impossible(kernel: Kernel) -> bool:
     return changed
 
 
+def _onward(block: Block) -> str | None:
+    """Target of a block that only branches on; None: it does more."""
+    first = block.instrs[0] if block.instrs else None
+    return first.target if first is not None and always(first) else None
+
+
 def _thread(kernel: Kernel) -> bool:
     """Branches to a block that only branches on go to its target; branches to the next block go."""
     index = {b.label: i for i, b in enumerate(kernel.blocks)}
@@ -69,10 +75,7 @@ def _thread(kernel: Kernel) -> bool:
         seen = set()
         while label not in seen:
             seen.add(label)
-            code = kernel.blocks[index[label]].instrs
-            if code and code[0].op == Op.BRA and always(code[0]):
-                assert code[0].target is not None
-                label = code[0].target
+            label = _onward(kernel.blocks[index[label]]) or label
         return label
 
     for i, block in enumerate(kernel.blocks):
@@ -157,9 +160,10 @@ def _invert(kernel: Kernel) -> bool:
         last = block.instrs[-1] if block.instrs else None
         if last is None or last.guard is None or last.target != out.label or sources[i + 1] != 1:
             continue
-        if len(jump.instrs) == 1 and jump.instrs[0].op == Op.BRA and always(jump.instrs[0]):
+        onward = _onward(jump)
+        if onward is not None:
             last.guard = Pred(last.guard.index, not last.guard.negated)
-            last.target = jump.instrs[0].target
+            last.target = onward
             jump.instrs.clear()
             changed = True
     return changed
