@@ -57,7 +57,9 @@ def coalesce(kernel: Kernel) -> bool:
                     renamed[base] = renamed[target] = 1
                     groups[target].block = -1
                     changed = True
-        block.instrs = [i for i in block.instrs if not _idle(i)]
+        kept = [i for i in block.instrs if not _idle(i)]
+        changed |= len(kept) < len(block.instrs)
+        block.instrs = kept
     return changed
 
 
