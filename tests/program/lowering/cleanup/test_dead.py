@@ -38,8 +38,8 @@ def test_drawn_kernels_do_what_they_did(seed: int) -> None:
         ("BAR 0; MEMBAR; TRAP; EXIT", None),
         # A counter that only its own increment reads goes, one that steers the loop stays.
         (
-            "MOV v1 = 0; MOV v2 = 0\nb1:\nIADD v1 = v1, 1; IADD v2 = v2, 1; ISETP.LT p0 = v2, 5; @p0 BRA >b1\n"
-            "b2:\nEXIT",
+            "MOV v1 = 0; MOV v2 = 0\nb1:\nIADD v1 = v1, 1; IADD v2 = v2, 1; ISETP.LT p0 = v2, 5;"
+            "@p0 BRA >b1\nb2:\nEXIT",
             "MOV v2 = 0\nb1:\nIADD v2 = v2, 1; ISETP.LT p0 = v2, 5; @p0 BRA >b1\nb2:\nEXIT",
         ),
         # What another block reads, in a loop that comes before it in the layout, too.
