@@ -15,12 +15,21 @@ class _Group:
 
     Parameters
     ----------
-    block : the one block it is used in, or -1: several.
+    block : the one block it is used in, or None: several.
     places : indices of the instructions that name it, in order.
     """
 
-    block: int
+    block: int | None
     places: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Life of a word: its definition, its move, its last use, as indices of instructions."""
+
+    first: int
+    move: int
+    last: int
 
 
 def coalesce(kernel: Kernel) -> bool:
@@ -36,27 +45,18 @@ def coalesce(kernel: Kernel) -> bool:
             for base in touched:
                 group = groups.setdefault(base, _Group(b))
                 if group.block != b:
-                    group.block = -1
+                    group.block = None
                 group.places.append(at)
     changed = False
     for b, block in enumerate(kernel.blocks):
-        renamed: dict[int, int] = {}
         for instr in block.instrs:
-            if (
-                instr.op == Op.MOV
-                and isinstance(instr.srcs[0], Reg)
-                and instr.dst is not None
-                and instr.srcs[0].index in base_of
-            ):
-                base = base_of[instr.srcs[0].index]
-                target = base_of[instr.dst.index]
-                # A group whose places have been renamed in this walk is looked at again in the next one.
-                if groups[base].block != b or base in renamed or target in renamed or base == target:
-                    continue
-                if _merge(kernel, block, base, groups[base].places, instr):
-                    renamed[base] = renamed[target] = 1
-                    groups[target].block = -1
-                    changed = True
+            source = instr.srcs[0] if instr.op == Op.MOV else None
+            if isinstance(source, Reg) and source.index in base_of:
+                base = base_of[source.index]
+                # A group that another became part of in this walk has more places by now. It has a move onto
+                # itself among those that are known, and so waits for the next walk.
+                if groups[base].block == b:
+                    _merge(kernel, block, base, groups[base].places, instr)
         kept = [i for i in block.instrs if not _idle(i)]
         changed |= len(kept) < len(block.instrs)
         block.instrs = kept
@@ -68,75 +68,50 @@ def _idle(instr: Instr) -> bool:
     return instr.op == Op.MOV and instr.srcs == (instr.dst,)
 
 
-def _merge(kernel: Kernel, block: Block, base: int, places: list[int], move: Instr) -> bool:
+def _merge(kernel: Kernel, block: Block, base: int, places: list[int], move: Instr) -> None:
     """Renames a group to the destination of its moves, if nothing forbids."""
     width = kernel.groups[base]
     assert isinstance(move.srcs[0], Reg)
     assert move.dst is not None
     shift = move.dst.index - move.srcs[0].index
-    if (base + shift) % width or not in_one_group(kernel, base + shift, width):
-        return False
+    if shift % width or not in_one_group(kernel, base + shift, width):
+        return
     instrs = block.instrs
-    guard: Pred | None = move.guard
-    spans: dict[int, tuple[int, int]] = {}
+    guard = move.guard
     for word in range(base, base + width):
-        span = _span(instrs, word, word + shift, places, guard)
-        if span is None:
-            return False
-        if span[1] >= 0:
-            if instrs[span[0]].guard not in (None, guard):
-                return False  # where it does not run the move brings what was there before
-            spans[word] = span
+        if any(word in (*instrs[at].registers_read(), *instrs[at].registers_written()) for at in places):
+            span = _span(instrs, word, word + shift, places, guard)
+            if span is None or not _free(instrs, word + shift, span, guard):
+                return
     if guard is not None and not _guardable(instrs, base, width, places, guard):
-        return False
-    for word, (first, last) in spans.items():
-        target = word + shift
-        for at in range(first, last + 1):
-            instr = instrs[at]
-            moves = instr.op == Op.MOV and instr.srcs == (Reg(word),) and instr.dst == Reg(target)
-            if not moves and (
-                target in instr.registers_written() or (at > first and target in instr.registers_read())
-            ):
-                return False
-            if (
-                at == first
-                and instr.dst is not None
-                and instr.dst.width > 1
-                and target in instr.registers_read()
-            ):
-                return False
+        return
     for at in places:
         _rename(instrs[at], base, width, shift)
-        if guard is not None and instrs[at].guard is None:
-            instrs[at].guard = guard
-    return True
+        instrs[at].guard = instrs[at].guard or guard
 
 
-def _span(
-    instrs: list[Instr], word: int, target: int, places: list[int], guard: Pred | None
-) -> tuple[int, int] | None:
-    """(definition, last use) of a word with one definition and one move, in that order; (0, -1): the word is
-    not used at all."""
-    first = last = moved = -1
-    for at in places:
-        instr = instrs[at]
-        if word in instr.registers_read():
-            if first < 0:
-                return None
-            last = at
-            if instr.op == Op.MOV and instr.dst == Reg(target):
-                if moved >= 0 or instr.guard != guard:
-                    return None
-                moved = at
-        if word in instr.registers_written():
-            if first >= 0:
-                return None
-            first = at
-    if last < 0:
-        return (0, -1) if first < 0 else None
-    if moved < 0:
+def _span(instrs: list[Instr], word: int, target: int, places: list[int], guard: Pred | None) -> _Span | None:
+    """Life of a word that has one definition, uses behind it, and one move among them."""
+    defined = [at for at in places if word in instrs[at].registers_written()]
+    used = [at for at in places if word in instrs[at].registers_read()]
+    moves = [at for at in used if instrs[at].op == Op.MOV and instrs[at].dst == Reg(target)]
+    if len(defined) != 1 or len(moves) != 1 or instrs[moves[0]].guard != guard or used[0] <= defined[0]:
         return None
-    return first, last
+    return _Span(defined[0], moves[0], used[-1])
+
+
+def _free(instrs: list[Instr], target: int, span: _Span, guard: Pred | None) -> bool:
+    """Whether a target is free to hold a word from its definition to its last use."""
+    definition = instrs[span.first]
+    assert definition.dst is not None
+    if definition.guard not in (None, guard):
+        return False  # where it does not run the move brings what was there before
+    if definition.dst.width > 1 and target in definition.registers_read():
+        return False
+    if target in definition.registers_written():
+        return False
+    between = (instrs[at] for at in range(span.first + 1, span.last + 1) if at != span.move)
+    return not any(target in (*each.registers_read(), *each.registers_written()) for each in between)
 
 
 def _guardable(instrs: list[Instr], base: int, width: int, places: list[int], guard: Pred) -> bool:
@@ -146,11 +121,9 @@ def _guardable(instrs: list[Instr], base: int, width: int, places: list[int], gu
     last.
     """
     words = range(base, base + width)
-    for at in range(places[0], places[-1] + 1):
-        if guard.index in instrs[at].predicates_written():
-            return False
-    for at in places:
-        instr = instrs[at]
+    if any(guard.index in instrs[at].predicates_written() for at in range(places[0], places[-1])):
+        return False
+    for instr in (instrs[at] for at in places):
         if instr.guard is not None:
             if instr.guard != guard:
                 return False
@@ -164,8 +137,6 @@ def _rename(instr: Instr, base: int, width: int, shift: int) -> None:
     words = range(base, base + width)
     if instr.dst is not None and instr.dst.index in words:
         instr.dst = Reg(instr.dst.index + shift, instr.dst.width)
-    if any(isinstance(s, Reg) and s.index in words for s in instr.srcs):
-        instr.srcs = tuple(
-            Reg(s.index + shift, s.width) if isinstance(s, Reg) and s.index in words else s
-            for s in instr.srcs
-        )
+    instr.srcs = tuple(
+        Reg(s.index + shift, s.width) if isinstance(s, Reg) and s.index in words else s for s in instr.srcs
+    )

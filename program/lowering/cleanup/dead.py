@@ -43,9 +43,8 @@ def remove_dead(kernel: Kernel) -> bool:
             for instr in reversed(kernel.blocks[number].instrs):
                 if _useful(instr, walk):
                     walk.step(instr)
-            live = walk.live | live_in[number]
-            if live != live_in[number]:
-                live_in[number] = live
+            if walk.live != live_in[number]:
+                live_in[number] = walk.live
                 pending = True
     changed = False
     for number in cfg.order:
@@ -81,13 +80,13 @@ def _useful(instr: Instr, walk: Backward) -> bool:
 def _narrow(instr: Instr, walk: Backward) -> bool:
     """Drops results that are not read: predicates, the high word of a product, the old value of an atomic."""
     changed = False
-    if instr.pdst and not any(p != PT and walk.predicates >> p & 1 for p in instr.pdst):
+    if instr.pdst and not any(walk.predicates >> p & 1 for p in instr.pdst):
         if instr.registers_written() and instr.op != Op.BAR:
             instr.pdst = ()
             changed = True
     elif any(p != PT and not walk.predicates >> p & 1 for p in instr.pdst):
-        instr.pdst = tuple(p if p == PT or walk.predicates >> p & 1 else PT for p in instr.pdst)
-        while len(instr.pdst) > 1 and instr.pdst[-1] == PT:
+        instr.pdst = tuple(p if walk.predicates >> p & 1 else PT for p in instr.pdst)
+        while instr.pdst[-1] == PT:
             instr.pdst = instr.pdst[:-1]
         changed = True
     dst = instr.dst

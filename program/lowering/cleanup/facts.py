@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from warpbank.program.cfg import Cfg
-from warpbank.program.isa import PT, Imm, Instr, Kernel, Op, Pred, Reg, Source
+from warpbank.program.isa import PT, DType, Imm, Instr, Kernel, Op, Pred, Reg, Source
 
 
 class Definitions:
@@ -77,7 +77,7 @@ class Facts:
 
     def _reaches(self, block: int | None) -> bool:
         """Whether code that the walk has passed in a block comes before this point on every path."""
-        return block is not None and (block == self.block or self.cfg.dominates(block, self.block))
+        return block is not None and self.cfg.dominates(block, self.block)
 
     def value(self, source: Source) -> Source:
         """Source that a one-word register is a copy of; the source itself if nothing is known."""
@@ -104,11 +104,9 @@ class Facts:
         """Takes an instruction into account that has just run."""
         written = instr.registers_written()
         for w in written:
-            self._local.pop(w, None)
             for user in self._users.pop(w, ()):
                 self._local.pop(user, None)
         for p in instr.predicates_written():
-            self._local_predicates.pop(p, None)
             for user in self._predicate_users.pop(p, ()):
                 self._local_predicates.pop(user, None)
         if instr.guard is None:
@@ -122,7 +120,7 @@ class Facts:
     def _note_registers(self, instr: Instr, written: list[int]) -> None:
         """Remembers a pure definition. One that carries or reads predicates is not described by its registers
         alone."""
-        if not written or instr.psrc or instr.volatile:
+        if instr.psrc or instr.volatile:
             return
         read = instr.registers_read()
         if any(r in written for r in read):
@@ -141,7 +139,7 @@ class Facts:
 
     def _note_predicate(self, instr: Instr) -> None:
         """Remembers predicates that are copies or constants."""
-        if instr.op != Op.PLOP or len(instr.pdst) != 1 or instr.pdst[0] == PT:
+        if instr.op != Op.PLOP or len(instr.pdst) != 1:
             return
         source = plain_predicate(instr)
         target = instr.pdst[0]
@@ -161,7 +159,6 @@ class Facts:
 
 def plain_predicate(instr: Instr) -> Pred | None:
     """The predicate that a PLOP copies or complements, or the constant it makes; None if it does more."""
-    table = instr.aux & 0xFF
     # Sources that are constant decide a part of the table; missing ones are true.
     sources = [*instr.psrc, Pred(PT), Pred(PT), Pred(PT)][:3]
     varying = list(dict.fromkeys(p.index for p in sources if p.index != PT))
@@ -173,7 +170,7 @@ def plain_predicate(instr: Instr) -> Pred | None:
         for p in sources:
             bit = 1 if p.index == PT else value
             index = index << 1 | (bit ^ int(p.negated))
-        results.append(table >> index & 1)
+        results.append(instr.aux >> index & 1)
     if results[0] == results[1]:
         return Pred(PT, not results[0])
     return Pred(varying[0], bool(results[0]))
@@ -188,13 +185,13 @@ def zero_above(facts: Facts, source: Source, depth: int = 3) -> int:
     instr = facts.definition(source.index)
     if instr is None:
         return 32
-    if instr.op == Op.LD and instr.size in (1, 2) and instr.dtype.name in ("U8", "U16"):
+    if instr.op == Op.LD and instr.dtype in (DType.U8, DType.U16):
         return 8 * instr.size
     if instr.op == Op.AND:
         return min(zero_above(facts, s, depth - 1) for s in instr.srcs)
-    if instr.op == Op.SHR and instr.dtype.name == "U32" and isinstance(instr.srcs[1], Imm):
-        return max(0, zero_above(facts, instr.srcs[0], depth - 1) - min(instr.srcs[1].value, 32))
-    if instr.op == Op.BFE and instr.dtype.name == "U32" and isinstance(instr.srcs[2], Imm):
+    if instr.op == Op.SHR and instr.dtype == DType.U32 and isinstance(instr.srcs[1], Imm):
+        return max(0, zero_above(facts, instr.srcs[0], depth - 1) - instr.srcs[1].value)
+    if instr.op == Op.BFE and instr.dtype == DType.U32 and isinstance(instr.srcs[2], Imm):
         return min(instr.srcs[2].value & 0xFF, 32)
     return 32
 
@@ -204,8 +201,8 @@ def sign_from(facts: Facts, source: Source) -> int:
     if isinstance(source, Reg):
         instr = facts.definition(source.index)
         if instr is not None:
-            if instr.op == Op.LD and instr.size in (1, 2) and instr.dtype.name in ("S8", "S16"):
+            if instr.op == Op.LD and instr.dtype in (DType.S8, DType.S16):
                 return 8 * instr.size
-            if instr.op == Op.BFE and instr.dtype.name == "S32" and isinstance(instr.srcs[2], Imm):
+            if instr.op == Op.BFE and instr.dtype == DType.S32 and isinstance(instr.srcs[2], Imm):
                 return max(1, min(instr.srcs[2].value & 0xFF, 32))
     return min(32, zero_above(facts, source) + 1)

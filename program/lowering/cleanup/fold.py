@@ -15,8 +15,7 @@ def _signed(value: int) -> int:
 
 
 def _shift_right(instr: Instr, a: int, b: int) -> int:
-    n = min(b, 32)
-    return (_signed(a) >> n if instr.dtype == DType.S32 else a >> n) & _MASK
+    return (_signed(a) if instr.dtype == DType.S32 else a) >> b & _MASK
 
 
 def _field(instr: Instr, a: int, b: int, c: int) -> int:
@@ -25,10 +24,7 @@ def _field(instr: Instr, a: int, b: int, c: int) -> int:
     signed = instr.dtype == DType.S32
     if length == 0:
         return 0
-    value = (_signed(a) if signed else a) >> min(position, 32 if signed else 63)
-    if length >= 32:
-        return value & _MASK
-    value &= (1 << length) - 1
+    value = (_signed(a) if signed else a) >> position & (1 << length) - 1
     if signed and value >> length - 1:
         value -= 1 << length
     return value & _MASK
@@ -80,7 +76,7 @@ def fold(instr: Instr, facts: Facts) -> list[Instr] | None:
         return [_move(instr, instr.srcs[0])]
     if instr.op == Op.ISETP and not instr.psrc and all(isinstance(s, Imm) for s in instr.srcs):
         return _constant_compare(instr)
-    if instr.op not in _EVALUATE or instr.dst is None or instr.dst.width != 1 or instr.psrc:
+    if instr.op not in _EVALUATE:
         return None
     carry = instr.pdst[0] if instr.pdst else None
     values = [s.value & _MASK for s in instr.srcs if isinstance(s, Imm)]
@@ -165,4 +161,4 @@ def _needless_field(instr: Instr, facts: Facts) -> Source | None:
         return None
     bits = length.value & 0xFF
     known = sign_from(facts, a) if instr.dtype == DType.S32 else zero_above(facts, a)
-    return a if 0 < known <= bits or bits >= 32 else None
+    return a if known <= bits else None

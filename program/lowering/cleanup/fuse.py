@@ -50,16 +50,10 @@ def _wide(
     """IADD, IADDC of a pair with an IMULW is IMADW."""
     if low.op != Op.IADD or high.op != Op.IADDC or len(low.pdst) != 1 or high.pdst or low.guard != high.guard:
         return None
-    if (
-        high.psrc != (Pred(low.pdst[0]),)
-        or predicate_uses.get(low.pdst[0], 0) != 1
-        or low.dst is None
-        or high.dst is None
-    ):
+    if high.psrc != (Pred(low.pdst[0]),) or predicate_uses[low.pdst[0]] != 1:
         return None
+    assert low.dst is not None
     if low.dst.index % 2 or high.dst != Reg(low.dst.index + 1):
-        return None
-    if any(isinstance(s, Reg) and s.index == low.dst.index for s in high.srcs):
         return None
     for i in (1, 0):
         product = low.srcs[i]
@@ -68,26 +62,22 @@ def _wide(
         definition = facts.definition(product.index)
         if definition is None or definition.op != Op.IMULW or definition.dst != Reg(product.index, 2):
             continue
-        if facts.definition(product.index + 1) is not definition:
-            continue
         addend = join([low.srcs[1 - i], high.srcs[1 - i]], kernel)
-        if addend is None:
-            continue
-        dst = Reg(low.dst.index, 2)
-        return Instr(
-            Op.IMADW,
-            dtype=definition.dtype,
-            dst=dst,
-            srcs=(*definition.srcs, addend),
-            guard=low.guard,
-            line=low.line,
-        )
+        if addend is not None:
+            return Instr(
+                Op.IMADW,
+                dtype=definition.dtype,
+                dst=Reg(low.dst.index, 2),
+                srcs=(*definition.srcs, addend),
+                guard=low.guard,
+                line=low.line,
+            )
     return None
 
 
 def _single(instr: Instr, facts: Facts, uses: dict[int, int]) -> Instr | None:
     """IADD of an IMUL that nothing else reads is IMAD."""
-    if instr.op != Op.IADD or instr.pdst or instr.dst is None:
+    if instr.op != Op.IADD or instr.pdst:
         return None
     for i in (1, 0):
         product: Source = instr.srcs[i]

@@ -61,7 +61,7 @@ def _rewrite(instr: Instr, facts: Facts, kernel: Kernel) -> bool:
 
 def _source(source: Source, facts: Facts, kernel: Kernel, constants: bool) -> Source:
     """A source by its origin; groups only if all their words come from one aligned group or constant."""
-    if not isinstance(source, Reg) or source.index == 255:
+    if not isinstance(source, Reg):
         return source
     words = [facts.value(source.word(i)) for i in range(source.width)]
     if source.width == 1:
@@ -101,7 +101,7 @@ def _absorb_signs(instr: Instr, facts: Facts) -> bool:
     """A source that is another with its sign flipped or cleared becomes that one with a modifier."""
     changed = False
     for i, source in enumerate(instr.srcs):
-        if not isinstance(source, Reg) or source.index == 255:
+        if not isinstance(source, Reg):
             continue
         found = _sign_change(source, instr.dtype, facts)
         if found is None:
@@ -124,7 +124,7 @@ def _sign_change(source: Reg, dtype: DType, facts: Facts) -> tuple[Reg, bool] | 
     sign."""
     last = source.width - 1
     definition = facts.definition(source.index + last)
-    if definition is None or definition.op not in (Op.XOR, Op.AND) or len(definition.srcs) != 2:
+    if definition is None or definition.op not in (Op.XOR, Op.AND):
         return None
     origin, mask = definition.srcs
     sign = _SIGN[dtype]
@@ -144,7 +144,7 @@ def _fold_address(instr: Instr, facts: Facts) -> bool:
     space."""
     base = instr.srcs[0]
     changed = False
-    if instr.space == Space.GENERIC and base != Imm(0):
+    if instr.space == Space.GENERIC:
         high: Source | None = None
         if isinstance(base, Imm):
             high = Imm(base.value >> 32)
@@ -153,7 +153,7 @@ def _fold_address(instr: Instr, facts: Facts) -> bool:
         if isinstance(high, Imm) and high.value in _WINDOW_SPACES:
             space = _WINDOW_SPACES[high.value]
             if space != Space.CONST or instr.op == Op.LD:
-                low: Source = Imm(base.value & _MASK) if isinstance(base, Imm) else facts.value(base.word(0))  # type: ignore[union-attr]
+                low = facts.value(base.word(0)) if isinstance(base, Reg) else base
                 instr.space = space
                 instr.srcs = (low, *instr.srcs[1:])
                 base = low
@@ -168,13 +168,7 @@ def _fold_address(instr: Instr, facts: Facts) -> bool:
 def _constant_load(instr: Instr) -> list[Instr] | None:
     """A load of whole constant-bank words at a known place is moves; a misaligned one stays, and fails where
     it runs."""
-    if (
-        instr.op != Op.LD
-        or instr.space != Space.CONST
-        or instr.srcs[0] != Imm(0)
-        or instr.size < 4
-        or instr.offset % instr.size
-    ):
+    if instr.space != Space.CONST or instr.srcs[0] != Imm(0) or instr.size < 4 or instr.offset % instr.size:
         return None
     assert instr.dst is not None
     return [

@@ -15,6 +15,7 @@ from hashlib import blake2b
 
 from warpbank.program.isa import (
     PT,
+    ZERO,
     Block,
     Cmp,
     Const,
@@ -64,8 +65,8 @@ def kernel(text: str, quads: Sequence[int] = ()) -> Kernel:
 
     A line, or a part up to a semicolon, is an instruction or the label of a block:
     `@!p0 IADD.S32 v1 p1 = v2, 5`. Behind a dot stand types, spaces, comparisons, sizes in bytes, `x` and the
-    number of a table, or V for volatile; `v16:2` and `7:2` have two words, `c8` is a place in the constant
-    bank, `>b1` a target, `+4` an offset; `-v1` and `|v1|` change signs.
+    number of a table, or V for volatile; `v16:2` and `7:2` have two words, rz is no register, `c8` is a
+    place in the constant bank, `>b1` a target, `+4` an offset; `-v1` and `|v1|` change signs.
     """
     blocks = [Block("b0")]
     for line in filter(None, map(str.strip, text.replace(";", "\n").splitlines())):
@@ -134,6 +135,8 @@ def _register(name: str) -> Reg:
 
 
 def _operand(name: str) -> Source:
+    if name == "rz":
+        return ZERO
     if name.startswith("v"):
         return _register(name)
     number, _, width = name.lstrip("c").partition(":")

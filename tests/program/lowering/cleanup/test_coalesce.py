@@ -86,6 +86,22 @@ def test_drawn_kernels_do_what_they_did(seed: int) -> None:
         ("MOV v4 = v4; ST v5, v4", "ST v5, v4"),
         ("MOV v4 = v5; ST v5, v4", None),
         ("MOV v4 = c8; ST v5, v4", None),
+        ("MOV v4 = rz; ST v5, v4", None),
+        ("NOT v4 = v4; ST v5, v4", None),
+        ("IADD v1 = v2, v3; MOV v4 = v1; IADD v4 = v1, v5", None),
+        ("IADD v1 = v2, v3; MOV v4 = v1; ST v4, v1", None),
+        # Another move before it, which stays.
+        (
+            "MOV v7 = v8; IADD v1 = v2, v3; MOV v4 = v1\nb1:\nST v5, v8",
+            "MOV v7 = v8; IADD v4 = v2, v3\nb1:\nST v5, v8",
+        ),
+        # Two values that travel into one register, one after the other.
+        (
+            "IADD v1 = v2, v3; MOV v4 = v1; ST v5, v4; IADD v6 = v2, v5; MOV v4 = v6",
+            "IADD v4 = v2, v3; ST v5, v4; IADD v4 = v2, v5",
+        ),
+        # A definition that is its own use.
+        ("IADD v1 = v1, v3; MOV v4 = v1", None),
         # The destination is read or written in between, or behind the move.
         ("IADD v1 = v2, v3; ST v5, v4; MOV v4 = v1", None),
         ("IADD v1 = v2, v3; MOV v4 = v2; MOV v4 = v1", None),
@@ -110,6 +126,17 @@ def test_drawn_kernels_do_what_they_did(seed: int) -> None:
         ("IADD v1 p1 = v2, v3; @p0 MOV v4 = v1", None),
         ("SHFL v1 = v2, v3, v5; @p0 MOV v4 = v1", None),
         ("IADD v1 = v2, v3; ST v5, v1; @p0 MOV v4 = v1", None),
+        ("IADD v1 = v2, v3; IADD v6 = v1, v2; @p0 MOV v4 = v1; ST v5, v6", None),
+        ("IMULW v16:2 = v1, v2; IADD v6 = v17, v2; @p0 MOV v18 = v16; @p0 MOV v19 = v17", None),
+        ("IMULW v16:2 = v1, v2; IADD v6 = v16, v2; @p0 MOV v18 = v16; @p0 MOV v19 = v17", None),
+        ("IMULW v16:2 = v1, v2; @p0 MOV v18 = v16; MOV v19 = v17", None),
+        ("IMULW v16:2 = v1, v2; MOV v18 = v16; IADD v19 = v17, v2", None),
+        ("IMULW v16:2 = v1, v2; @p0 MOV v18 = v16; @p0 MOV v19 = v17", "@p0 IMULW v18:2 = v1, v2"),
+        ("@p0 IADD v1 p0 = v2, v3; @p0 MOV v4 = v1", None),
+        (
+            "IADD v1 = v2, v3; @p0 MOV v4 = v1; @p0 ISETP.EQ p0 = v1, v5",
+            "@p0 IADD v4 = v2, v3; @p0 ISETP.EQ p0 = v4, v5",
+        ),
         ("IADD v1 = v2, v3; @p0 ST v5, v1; @p0 MOV v4 = v1", "@p0 IADD v4 = v2, v3; @p0 ST v5, v4"),
         ("IADD v1 = v2, v3; @p1 ST v5, v1; @p0 MOV v4 = v1", None),
         # Pairs, into a pair and into a half of a quad.

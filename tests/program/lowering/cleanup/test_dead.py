@@ -27,6 +27,8 @@ def test_drawn_kernels_do_what_they_did(seed: int) -> None:
         ("MOV v1 = v0; @p0 MOV v1 = v2; ST v2, v1; EXIT", None),
         ("ISETP.EQ p0 = v1, v2; EXIT", "EXIT"),
         ("ISETP.EQ p0 = v1, v2; @p0 ST v1, v2; EXIT", None),
+        ("ISETP.EQ p0 = v1, v2; @p1 ST v1, v2; EXIT", "@p1 ST v1, v2; EXIT"),
+        ("MOV v1 = v0; ST v2, v3; EXIT", "ST v2, v3; EXIT"),
         ("LD.SHARED v1 = v0; EXIT", "EXIT"),
         ("LD.SHARED.V v1 = v0; EXIT", None),
         ("IMULW v16:2 = v1, v2; ST v3, v17; EXIT", None),
@@ -45,9 +47,11 @@ def test_drawn_kernels_do_what_they_did(seed: int) -> None:
         # What another block reads, in a loop that comes before it in the layout, too.
         ("MOV v1 = v0; @p0 BRA >b2\nb1:\nST v2, v1\nb2:\nEXIT", None),
         ("MOV v1 = v0\nb1:\nST v2, v1; MOV v1 = v3; @p0 BRA >b1\nb2:\nEXIT", None),
+        ("MOV v1 = v0; MOV v3 = v4\nb1:\nST v2, v1; MOV v1 = v3; @p0 BRA >b1\nb2:\nEXIT", None),
         ("BRA >b2\nb1:\nST v2, v1; EXIT\nb2:\nMOV v1 = v0; BRA >b1", None),
         # Predicates that are not read, of instructions that have other results.
         ("IADD v1 p0 = v2, v3; ST v4, v1; EXIT", "IADD v1 = v2, v3; ST v4, v1; EXIT"),
+        ("IADD v1 p0 = v2, v3; @p1 ST v4, v1; EXIT", "IADD v1 = v2, v3; @p1 ST v4, v1; EXIT"),
         ("IADD v1 pt = v2, v3; ST v4, v1; EXIT", "IADD v1 = v2, v3; ST v4, v1; EXIT"),
         ("IADD v1 p0 = v2, v3; @p0 ST v4, v1; EXIT", None),
         ("IADD v1 p0 = v2, v3; @p0 ST v4, v5; EXIT", None),
@@ -63,12 +67,14 @@ def test_drawn_kernels_do_what_they_did(seed: int) -> None:
         ("ISETP.EQ p0 p1 p2 = v1, v2; @p0 ST v1, v2; EXIT", "ISETP.EQ p0 = v1, v2; @p0 ST v1, v2; EXIT"),
         # The high word of a product.
         ("IMULW.S32 v16:2 = v1, v2; ST v3, v16; EXIT", "IMUL.S32 v16 = v1, v2; ST v3, v16; EXIT"),
+        ("IMULW v16:2 = v1, v2; ST v18, v16; EXIT", "IMUL v16 = v1, v2; ST v18, v16; EXIT"),
         ("IMULW v16:2 = v1, v2; ST v3, v16:2; EXIT", None),
         ("IMADW v16:2 = v1, v2, v18:2; ST v3, v16; EXIT", "IMAD v16 = v1, v2, v18; ST v3, v16; EXIT"),
         ("IMADW v16:2 = v1, v2, 0x500000007:2; ST v3, v16; EXIT", "IMAD v16 = v1, v2, 7; ST v3, v16; EXIT"),
         ("LD.8 v16:2 = v1; ST v3, v16; EXIT", None),
         # The old value of an atomic.
         ("ATOM v1 = v2, v3; EXIT", "ATOM v2, v3; EXIT"),
+        ("ATOM v1 = v2, v3; ST v4, v5; EXIT", "ATOM v2, v3; ST v4, v5; EXIT"),
         ("ATOM v1 = v2, v3; ST v4, v1; EXIT", None),
         ("ATOM v16:2 = v2, v3; ST v4, v17; EXIT", None),
         ("ATOM v2, v3; EXIT", None),

@@ -62,6 +62,9 @@ from warpbank.program.lowering.cleanup.propagate import propagate
         ("PLOP.xF0 p1 = p0; ISETP.EQ p1 = v1, v2; @p1 ST v2, v1", None),
         ("PLOP.xF0 p1 = p0; PLOP.xF0 p1 = p3; ISETP.EQ p3 = v1, v2; @p1 ST v2, v1", None),
         ("PLOP.xF0 p1 = p1; @p1 ST v2, v1", None),
+        # What a loop writes behind a copy is another value than the one that was copied.
+        ("MOV v3 = v4\nb1:\nPLOP.xF0 p1 = p0; ISETP.EQ p0 = v1, v2; @p1 ST v2, v1; @p0 BRA >b1", None),
+        ("MOV v3 = v4\nb1:\nMOV v1 = v0; LD.SHARED v0 = v2; ST v2, v1; @p0 BRA >b1", None),
         ("PLOP.xF0 p1 = pt; @p1 ST v2, v1", "PLOP.xF0 p1 = pt; @pt ST v2, v1"),
         ("PLOP.xF0 p1 = pt\nb1:\n@!p1 ST v2, v1", "PLOP.xF0 p1 = pt\nb1:\n@!pt ST v2, v1"),
         ("PLOP.xF0 pt = p0; @pt ST v2, v1", None),
@@ -146,6 +149,10 @@ def _behind(text: str) -> Facts:
         ("BFE.S32 v1 = v0, 4, 200", 32, 32),
         ("BFE.S32 v1 = v0, 4, v2", 32, 32),
         ("OR v1 = v0, 3", 32, 32),
+        ("XOR.U8 v1 = v0, v2", 32, 32),
+        ("XOR.S8 v1 = v0, v2", 32, 32),
+        ("AND v1 = c8, 0xff", 8, 9),
+        ("AND v1 = c8, c12", 32, 32),
         # Three definitions are looked through, and no more.
         ("LD.SHARED.1.U8 v4 = v0; SHR.U32 v3 = v4, 1; SHR.U32 v1 = v3, 1", 6, 7),
         ("LD.SHARED.1.U8 v5 = v0; SHR.U32 v4 = v5, 1; SHR.U32 v3 = v4, 1; SHR.U32 v1 = v3, 1", 29, 30),
@@ -206,3 +213,24 @@ def test_a_block_forgets_what_another_knew() -> None:
     assert facts.predicate(p(1)) == p(1)
     assert facts.value(Imm(5)) == Imm(5)
     assert facts.predicate(Pred(PT, True)) == Pred(PT, True)
+
+
+def test_what_a_block_wrote_ends_nothing_in_the_next() -> None:
+    becomes(
+        propagate,
+        "MOV v1 = v0; PLOP.xF0 p1 = p0\n"
+        "b1:\nMOV v1 = v3; LD.SHARED v0 = v9; ST v2, v1\n"
+        "b2:\nPLOP.xF0 p1 = p3; ISETP.EQ p0 = v4, v5; @p1 ST v2, v2",
+        "MOV v1 = v0; PLOP.xF0 p1 = p0\n"
+        "b1:\nMOV v1 = v3; LD.SHARED v0 = v9; ST v2, v3\n"
+        "b2:\nPLOP.xF0 p1 = p3; ISETP.EQ p0 = v4, v5; @p3 ST v2, v2",
+    )
+
+
+def test_a_pair_is_known_elsewhere_if_both_words_have_one_definition() -> None:
+    code = kernel("IMULW v16:2 = 3, 4\nb1:\nXOR v17 = v4, v5")
+    facts = Facts(code, Cfg(code))
+    facts.enter(0)
+    facts.after(code.blocks[0].instrs[0])
+    facts.enter(1)
+    assert facts.definition(v(16).index) is None

@@ -15,7 +15,24 @@ from warpbank.program.lowering.cleanup.facts import Facts
 from warpbank.program.lowering.cleanup.fold import fold
 from warpbank.program.lowering.cleanup.propagate import propagate
 
-NUMBERS = (0, 1, 2, 7, 8, 31, 32, 33, 0xFF, 0x108, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF)
+NUMBERS = (
+    0,
+    1,
+    2,
+    7,
+    8,
+    31,
+    32,
+    33,
+    0xFF,
+    0x108,
+    0x7FFFFFFF,
+    0x80000000,
+    0xFFFFFFFE,
+    0xFFFFFFFF,
+    0x100000005,
+    0x1FFFFFFFF,
+)
 UNARY, TERNARY = ("NOT",), ("IMAD", "BFE.U32", "BFE.S32", "LOP3.x96", "LOP3.xE8", "LOP3.x1D")
 BINARY = (
     *("IADD", "ISUB", "IMUL", "AND", "OR", "XOR", "SHL", "SHR.U32", "SHR.S32"),
@@ -40,7 +57,7 @@ def test_constants(name: str) -> None:
         made = fold(code.blocks[0].instrs[0], facts)
         assert made is not None
         assert all(each.op in (Op.MOV, Op.PLOP) for each in made)
-        assert all(isinstance(source, Imm) for each in made for source in each.srcs)
+        assert all(isinstance(s, Imm) and 0 <= s.value < 1 << 32 for each in made for s in each.srcs)
         before = Lane(code, 0)
         code.blocks[0].instrs = made
         after = Lane(code, 0)
@@ -71,6 +88,7 @@ def test_three_constants(a: int, b: int, c: int, name: str) -> None:
         ("IADDC v1 = 5, v2, pt", "IADD v1 = 6, v2"),
         ("IADDC v1 = v2, 0x100000005, pt", "IADD v1 = v2, 6"),
         ("IADDC v1 = v2, 0xffffffff, pt", None),
+        ("IADDC v1 = v2, 0x1ffffffff, pt", None),
         ("IADDC v1 = v2, v3, pt", None),
         ("IADDC v1 = v2, 5, p0", None),
         ("IADDC v1 = 0xffffffff, 5, pt", "IADD v1 = 0xffffffff, 6"),

@@ -62,6 +62,9 @@ WIDE = "IMULW.S32 v16:2 = v1, v2; "
         ),
         # Sums of other words, with other carries, under other guards, and what others read.
         (WIDE + "IADD v18 p0 = v16, v20; IADDC v19 = v21, v17, p0", None),
+        (WIDE + "IADD v18 p0 = v16, v20; IADDC v19 = v3, v21, p0", None),
+        (WIDE + "IADD v22 p0 = v17, v20; IADDC v23 = v18, v21, p0", None),
+        (WIDE + "IADD v18 = v16, v20; IADDC v19 = v17, v21, p0", None),
         (WIDE + "IADD v18 p0 = v17, v20; IADDC v19 = v16, v21, p0", None),
         (WIDE + "IADD v18 p0 = v16, v20; IADDC v19 = v17, v22, p0", None),
         (WIDE + "IADD v18 p0 = v16, v20; IADDC v20 = v17, v21, p0", None),

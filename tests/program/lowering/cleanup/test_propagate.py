@@ -96,8 +96,10 @@ def test_drawn_kernels_do_what_they_did(seed: int) -> None:
             "MOV v18 = v16; XOR v19 = v17, 0x80000000; FADD.F64 v20:2 = v18:2, v22:2",
             "MOV v18 = v16; XOR v19 = v17, 0x80000000; FADD.F64 v20:2 = -v16:2, v22:2",
         ),
+        ("XOR v1 = v0, 0x80000000; FADD.F32 v2 = 5, v1", "XOR v1 = v0, 0x80000000; FADD.F32 v2 = 5, -v0"),
         # Changes that are none of a sign, and operations that have no modifiers.
         ("OR v1 = v0, 0x80000000; FADD.F32 v2 = v1, v3", None),
+        ("OR v1 = v0, 0x7fffffff; FADD.F32 v2 = v1, v3", None),
         ("XOR v1 = v0, 0x7fffffff; FADD.F32 v2 = v1, v3", None),
         ("AND v1 = v0, 0x80000000; FADD.F32 v2 = v1, v3", None),
         ("XOR v1 = v0, 0x80000000; FADD.F16X2 v2 = v1, v3", None),
