@@ -19,7 +19,7 @@ def exit_at_branches(kernel: Kernel) -> bool:
     changed = False
     for block in kernel.blocks:
         last = block.instrs[-1] if block.instrs else None
-        if last is not None and last.op == Op.BRA and last.target in exits:
+        if last is not None and last.target in exits:
             block.instrs[-1] = Instr(Op.EXIT, guard=last.guard, line=last.line)
             changed = True
     return changed

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.program.lowering.cleanup.bench import becomes
 from warpbank.program.emulator import run_job
 from warpbank.program.isa import Kernel, Op
 from warpbank.program.launch import Job, Launch
 from warpbank.program.lowering import lower
+from warpbank.program.lowering.cleanup.exits import exit_at_branches
 from warpbank.program.ptx.parser import parse
 
 #: Threads 40 and up leave at once, odd ones after the first barrier; the rest add up what their right
@@ -111,3 +113,16 @@ def test_lanes_vote_together_after_others_returned(optimize: bool) -> None:
     )
     kernel = lower(parse(NESTED, "n.ptx"), "k", optimize=optimize)
     assert run_job(job, {"k": kernel}).buffers["out"].tolist() == [1000] * 4 + [0xFFFFFFD0] * 28
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("@!p0 BRA >b2\nb1:\nST v1, v2; BRA >b2\nb2:\nEXIT", "@!p0 EXIT\nb1:\nST v1, v2; EXIT\nb2:\nEXIT"),
+        ("@p0 BRA >b2\nb1:\nST v1, v2\nb2:\n@p1 EXIT\nb3:\nST v1, v2; EXIT", None),
+        ("@p0 BRA >b2\nb1:\nb2:\nST v1, v2; EXIT", None),
+        ("ST v1, v2; EXIT", None),
+    ],
+)
+def test_texts(before: str, after: str | None) -> None:
+    becomes(exit_at_branches, before, after)
