@@ -7,6 +7,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby, islice
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,6 +15,11 @@ from tests.conftest import NO_TIME
 
 #: Longest reason of a failure that is kept, in characters.
 REASON = 200
+
+
+#: Neighbours among the tests of a function that passed on one commit with one seed, or did not: how many,
+#: the commit or "", the seed, the mean of their seconds.
+Run = tuple[int, str, int, float]
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,58 @@ def read(report: Path) -> Iterator[tuple[str, Result]]:
                 outcome, said = what, (found.get("message") or "no reason").splitlines()[0][:REASON]
         if said != NO_TIME:
             yield name, Result(outcome, float(case.get("time") or 0), said)
+
+
+def function(test: str) -> str:
+    """The test function of a test's id: `tests/x.py::test_y[a-b]` is one of `tests/x.py::test_y`."""
+    return test.split("[", 1)[0]
+
+
+def by_function(tests: Sequence[str]) -> dict[str, list[str]]:
+    """Tests by their function, in order."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for test in tests:
+        found[function(test)].append(test)
+    return found
+
+
+def passes(tests: Sequence[str], results: Mapping[str, Result]) -> dict[str, list[Run]]:
+    """Which of `tests` passed, short enough to be kept in the repository: runs of them in order, by
+    function."""
+
+    def passed(test: str) -> tuple[str, int] | None:
+        result = results.get(test)
+        return (
+            (result.commit[:12], result.seed) if result is not None and result.outcome == "passed" else None
+        )
+
+    kept = {}
+    for name, members in sorted(by_function(tests).items()):
+        runs: list[Run] = []
+        for where, group in groupby(members, passed):
+            those = list(group)
+            if where is None:
+                runs.append((len(those), "", 0, 0.0))
+            else:
+                mean = sum(results[test].seconds for test in those) / len(those)
+                runs.append((len(those), *where, round(mean, 2)))
+        if any(commit for _, commit, _, _ in runs):
+            kept[name] = runs
+    return kept
+
+
+def passed(tests: Sequence[str], kept: Mapping[str, Sequence[Run]]) -> dict[str, Result]:
+    """The results that `passes` kept. A function that has more tests by now, or fewer, has none."""
+    found = {}
+    for name, members in by_function(tests).items():
+        runs = kept.get(name, ())
+        if sum(count for count, _, _, _ in runs) == len(members):
+            rest = iter(members)
+            for count, commit, seed, seconds in runs:
+                for test in islice(rest, count):
+                    if commit:
+                        found[test] = Result("passed", seconds, "", commit, seed)
+    return found
 
 
 class Ledger:

@@ -6,6 +6,8 @@ recorded durations.
     python -m tests.slices run --by-commit  # the slice whose turn it is: each commit runs another
     python -m tests.slices run 3 --minutes 20  # what of it begins within twenty minutes; the rest is named
     python -m tests.slices all              # every test without a result that still stands, and a report
+    python -m tests.slices all --recorded   # the same, without what passed.json says to have passed elsewhere
+    python -m tests.slices keep             # write into passed.json which tests have passed
     python -m tests.slices report           # which results stand
     python -m tests.slices sample           # a few tests of every function, to see whether each still passes
     python -m tests.slices record build/slices/*.xml  # keep the durations of what has run
@@ -13,7 +15,8 @@ recorded durations.
 The long suite is every test marked `long`, and every random search of the default suite with a seed of the
 slice's own. `durations.json` holds seconds per test, by test function; pytest-split cuts the suite by them.
 The result of a test stands as long as nothing changes that the test reaches (tests.reach), so that a pass of
-the whole suite may take several commits. A test that failed is not done: `all` draws its numbers again.
+the whole suite may take several commits, and with `passed.json` several machines. A test that failed is not
+done: `all` draws its numbers again.
 """
 
 from __future__ import annotations
@@ -32,12 +35,14 @@ from pathlib import Path
 
 from pytest_split import algorithms
 
-from tests.ledger import Ledger, Result, page, read
+from tests.ledger import Ledger, Result, by_function, function, page, passed, passes, read
 from tests.reach import Reach
 
 ROOT = Path(__file__).parent.parent
 #: Mean seconds of a test on a quiet core, by test function.
 DURATIONS = Path(__file__).with_name("durations.json")
+#: Which tests passed, by test function, on which commit: what `keep` wrote.
+PASSED = Path(__file__).with_name("passed.json")
 #: Where the results are kept; ignored by git.
 FOLDER = ROOT / "build" / "slices"
 #: The tests that are sliced.
@@ -62,11 +67,6 @@ class _Item(str):
     @property
     def nodeid(self) -> str:
         return str(self)
-
-
-def function(test: str) -> str:
-    """The test function of a test's id: `tests/x.py::test_y[a-b]` is one of `tests/x.py::test_y`."""
-    return test.split("[", 1)[0]
 
 
 def expected(tests: Sequence[str], recorded: Mapping[str, float]) -> dict[str, float]:
@@ -94,12 +94,11 @@ def cut(times: Mapping[str, float]) -> list[list[str]]:
 
 def sample(tests: Sequence[str], seed: int) -> list[str]:
     """Random tests of every function of `tests`, one in a hundred and at least one, in order."""
-    functions: defaultdict[str, list[str]] = defaultdict(list)
-    for test in tests:
-        functions[function(test)].append(test)
     rng = random.Random(seed)
     few = {
-        test for members in functions.values() for test in rng.sample(members, -(-len(members) // SAMPLED))
+        test
+        for members in by_function(tests).values()
+        for test in rng.sample(members, -(-len(members) // SAMPLED))
     }
     return [test for test in tests if test in few]
 
@@ -250,6 +249,18 @@ def record(reports: Sequence[Path]) -> None:
     DURATIONS.write_text(json.dumps(known, indent=1) + "\n")
 
 
+def from_elsewhere(tests: Sequence[str]) -> dict[str, Result]:
+    """Results that `passed.json` holds."""
+    return passed(tests, json.loads(PASSED.read_text())) if PASSED.exists() else {}
+
+
+def keep(tests: Sequence[str], results: Mapping[str, Result]) -> None:
+    """Write into `passed.json` which of `tests` have passed. `results`: those that stand."""
+    kept = passes(tests, results)
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(runs)}" for name, runs in kept.items())
+    PASSED.write_text(f"{{\n{lines}\n}}\n")
+
+
 def part(text: str) -> tuple[int, int]:
     """The part `K/N` of a work. ArgumentTypeError: it is none."""
     fields = re.fullmatch(r"(\d+)/(\d+)", text)
@@ -269,9 +280,13 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--minutes", type=float, help="begin no test after so many minutes, and name the rest")
     every = commands.add_parser("all", help="run every test without a result that stands, and write a report")
     every.add_argument(
+        "--recorded", action="store_true", help="count what passed.json says to have passed as run"
+    )
+    every.add_argument(
         "--part", type=part, default=(1, 1), metavar="K/N", help="of N machines' work the Kth's"
     )
-    commands.add_parser("report", help="print which results stand")
+    commands.add_parser("report", help="print which results stand, those in passed.json included")
+    commands.add_parser("keep", help="write into passed.json which tests have passed")
     some = commands.add_parser("sample", help="run a few tests of every function, chosen by the commit")
     some.add_argument("--minutes", type=float, help="begin no test after so many minutes, and name the rest")
     times = commands.add_parser("record", help="take durations from JUnit files of pytest")
@@ -298,6 +313,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write(text)
         return 0
     seed, commit, ledger = commits(), git("rev-parse", "HEAD"), Ledger(FOLDER / "results.json")
+    if asked.command in ("report", "keep") or (asked.command == "all" and asked.recorded):
+        ledger.results = {**from_elsewhere(tests), **ledger.results}
+    if asked.command == "keep":
+        keep(tests, found(ledger, tests, standing()))
+        return 0
     if asked.command == "all":
         number, parts = asked.part
         tests = [test for each in slices[number - 1 :: parts] for test in each]

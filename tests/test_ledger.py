@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import NO_TIME
-from tests.ledger import Ledger, Result, page
+from tests.ledger import Ledger, Result, page, passed, passes
 
 REPORT = f"""<testsuites><testsuite>
 <testcase classname="tests.a.test_x" name="test_a[0]" time="4.0"/>
@@ -59,3 +59,25 @@ def test_a_page_names_commits_failures_and_what_was_skipped(ledger: Ledger) -> N
     assert "- `tests/a/test_x.py::test_b[0]`: 1 is not 2\n" in text
     assert text.endswith("- 1 tests: another Yosys\n")
     assert "## Failed" not in page(["x"], {"x": later}, 2)
+
+
+def test_what_passed_is_kept_by_function() -> None:
+    tests = ["x.py::a[0]", "x.py::a[1]", "x.py::a[2]", "x.py::b", "x.py::c"]
+    results = {
+        "x.py::a[0]": Result("passed", 1.0, "", "c0ffee0123456789", 5),
+        "x.py::a[1]": Result("passed", 2.0, "", "c0ffee0123456789", 5),
+        "x.py::a[2]": Result("passed", 3.0, "", "decade", 6),
+        "x.py::b": Result("failed", 1.0, "1 is not 2", "decade", 6),
+        "x.py::c": Result("skipped", 1.0, "another Yosys", "decade", 6),
+    }
+    kept = passes(tests, results)
+    assert kept == {"x.py::a": [(2, "c0ffee012345", 5, 1.5), (1, "decade", 6, 3.0)]}
+    assert passed(tests, kept) == {
+        "x.py::a[0]": Result("passed", 1.5, "", "c0ffee012345", 5),
+        "x.py::a[1]": Result("passed", 1.5, "", "c0ffee012345", 5),
+        "x.py::a[2]": Result("passed", 3.0, "", "decade", 6),
+    }
+    del results["x.py::a[1]"]
+    gap = passes(tests, results)
+    assert passed(tests, gap).keys() == {"x.py::a[0]", "x.py::a[2]"}
+    assert passed(["x.py::a[3]", *tests], kept) == {}

@@ -7,12 +7,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests import slices
-from tests.ledger import Ledger, Result
+from tests.ledger import Ledger, Result, function
 
 TESTS = [f"tests/a/test_{file}.py::test_{name}[{n}]" for file in "xy" for name in "ab" for n in range(50)]
 #: Seconds a test, by function; test_y's second function has none.
@@ -78,7 +79,7 @@ def test_a_sample_has_tests_of_every_function() -> None:
     found = [slices.sample([*TESTS, *many], seed) for seed in range(5)]
     for each in found:
         assert len(each) == 4 + 3
-        assert {slices.function(test) for test in each} == {slices.function(test) for test in [*TESTS, *many]}
+        assert {function(test) for test in each} == {function(test) for test in [*TESTS, *many]}
         assert each == [test for test in [*TESTS, *many] if test in each]
     assert len({tuple(each) for each in found}) > 1
 
@@ -202,6 +203,24 @@ def test_results_are_kept_by_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slices, "git", lambda *_: " M tests/test_x.py")
     with pytest.raises(SystemExit, match="commit what has changed first"):
         slices.main(["all"])
+
+
+def test_what_passed_elsewhere_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "PASSED", tmp_path / "passed.json")
+    monkeypatch.setattr(slices, "FOLDER", tmp_path / "slices")
+    monkeypatch.setattr(slices, "collect", lambda: TESTS)
+    monkeypatch.setattr(slices, "commits", lambda: 7)
+    monkeypatch.setattr(slices, "git", lambda *asked: "c0ffee" if asked[0] == "rev-parse" else "")
+    monkeypatch.setattr(slices, "standing", lambda: _always)
+    first, second = _Pytest(failing=[TESTS[2]]), _Pytest()
+    for runner in (first, second):
+        monkeypatch.setattr(slices, "run_all", partial(slices.run_all, runner=runner))
+        monkeypatch.setattr(slices, "FOLDER", tmp_path / str(len(first.ran)))  # another machine
+        slices.main(["all", "--recorded"])
+        slices.main(["keep"])
+    assert sorted(first.all) == sorted(TESTS)
+    assert second.all == [TESTS[2]]
+    assert slices.from_elsewhere(TESTS).keys() == {*TESTS}
 
 
 def test_machines_share_the_slices(monkeypatch: pytest.MonkeyPatch) -> None:
