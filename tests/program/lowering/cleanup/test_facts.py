@@ -149,8 +149,8 @@ def _behind(text: str) -> Facts:
         ("BFE.S32 v1 = v0, 4, 200", 32, 32),
         ("BFE.S32 v1 = v0, 4, v2", 32, 32),
         ("OR v1 = v0, 3", 32, 32),
-        ("XOR.U8 v1 = v0, v2", 32, 32),
-        ("XOR.S8 v1 = v0, v2", 32, 32),
+        ("ATOM.SHARED.2.U16 v1 = v0, v2", 32, 32),
+        ("ATOM.SHARED.2.S16 v1 = v0, v2", 32, 32),
         ("AND v1 = c8, 0xff", 8, 9),
         ("AND v1 = c8, c12", 32, 32),
         # Three definitions are looked through, and no more.
