@@ -108,8 +108,6 @@ def _free(instrs: list[Instr], target: int, span: _Span, guard: Pred | None) -> 
         return False  # where it does not run the move brings what was there before
     if definition.dst.width > 1 and target in definition.registers_read():
         return False
-    if target in definition.registers_written():
-        return False
     between = (instrs[at] for at in range(span.first + 1, span.last + 1) if at != span.move)
     return not any(target in (*each.registers_read(), *each.registers_written()) for each in between)
 
