@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from warpbank.program.isa import Kernel
 from warpbank.program.lowering.cleanup.coalesce import coalesce
 from warpbank.program.lowering.cleanup.dead import remove_dead
@@ -25,31 +27,17 @@ def clean(kernel: Kernel, *, optimize: bool = True) -> None:
     if not optimize:
         _drop_unused_groups(kernel)
         return
-    for _ in range(_ROUNDS):
-        changed = propagate(kernel)
-        changed |= remove_dead(kernel)
-        changed |= tidy(kernel)
-        if not changed:
-            break
-    if fuse(kernel):
-        remove_dead(kernel)
-        if fuse(kernel):
-            remove_dead(kernel)
-    for _ in range(_ROUNDS):
-        if not _coalesce_all(kernel):
-            break
-        propagate(kernel)
-        remove_dead(kernel)
-    tidy(kernel)
+    _settle(kernel, (propagate, remove_dead, tidy))
+    fuse(kernel)
+    _settle(kernel, (remove_dead, coalesce, propagate, tidy))
     _drop_unused_groups(kernel)
 
 
-def _coalesce_all(kernel: Kernel) -> bool:
-    """Coalesces until nothing moves any more."""
-    changed = False
-    while coalesce(kernel):
-        changed = True
-    return changed
+def _settle(kernel: Kernel, passes: Sequence[Callable[[Kernel], bool]]) -> None:
+    """Runs passes in turn until none of them changes anything, or for as long as that is worth it."""
+    for _ in range(_ROUNDS):
+        if not sum(each(kernel) for each in passes):  # not any(): every pass gets its turn
+            break
 
 
 def _drop_unused_groups(kernel: Kernel) -> None:

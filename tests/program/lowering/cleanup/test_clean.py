@@ -11,6 +11,11 @@ from hypothesis import strategies as st
 from tests.program.lowering.cleanup.bench import Drawn, Lane, becomes, check, kernel, text
 from warpbank.program.isa import Kernel
 from warpbank.program.lowering.cleanup import clean
+from warpbank.program.lowering.cleanup.coalesce import coalesce
+from warpbank.program.lowering.cleanup.dead import remove_dead
+from warpbank.program.lowering.cleanup.flow import tidy
+from warpbank.program.lowering.cleanup.fuse import fuse
+from warpbank.program.lowering.cleanup.propagate import propagate
 
 
 def _at_last(code: Kernel) -> bool:
@@ -54,6 +59,15 @@ def test_drawn_kernels_do_what_they_did_in_fewer_steps(seed: int) -> None:
         old, new = Lane(before, number), Lane(after, number)
         if old.trace[-1:] == ["end"]:
             assert sum(new.executed.values()) <= sum(old.executed.values()), text(after)
+
+
+@given(st.integers(0, 2**32))
+def test_no_pass_has_anything_left_to_do(seed: int) -> None:
+    code = Drawn(random.Random(seed)).kernel
+    clean(code)
+    after = text(code)
+    for each in (propagate, remove_dead, tidy, fuse, coalesce):
+        assert not each(code), f"{after}\n{each.__name__} made of it\n{text(code)}"
 
 
 @given(st.integers(0, 2**32))
