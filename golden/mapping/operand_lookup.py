@@ -35,9 +35,9 @@ class OperandLookup:
     are known; one uop goes in a cycle, the oldest that can. Exempt registers need no look-up.
 
     A register before the look-up and one behind it (`mapping.lookup_stages`) make it as many cycles later:
-    section 6.1 has it within the two or three cycles of the operand collector stage. With a stage a source
-    that had no physical register when the uop asked has none, though the uop itself may have been given one
-    meanwhile, as its destination.
+    section 6.1 has it within the two or three cycles of the operand collector stage. A source that had no
+    physical register when the uop asked has none, though the uop itself may have been given one meanwhile, as
+    its destination.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class OperandLookup:
         own = self._exempt.find(warp, register)
         if own is None:
             self._new.left.append((slot, register))
-            if self._stages and self._table.find(warp, register) is None:
+            if self._table.find(warp, register) is None:
                 self._new.unwritten |= 1 << slot
         else:
             self._new.places[slot] = own

@@ -98,9 +98,9 @@ class OperandLookup(wiring.Component):
     A register before the look-up and one within it (`mapping.lookup_stages`) make it as many cycles later:
     section 6.1 has it within the two or three cycles of the operand collector stage. The second register
     stands between the choice of the sources that are looked up and the table. It is behind the look-up in the
-    model, which makes no difference: what is still to be read stays where it is. With a stage a source that
-    had no physical register when the uop asked has none, though the uop itself may have been given one
-    meanwhile, as its destination.
+    model, which makes no difference: what is still to be read stays where it is. A source that had no
+    physical register when the uop asked has none, though the uop itself may have been given one meanwhile, as
+    its destination.
 
     Parameters
     ----------
@@ -113,7 +113,8 @@ class OperandLookup(wiring.Component):
         none has no turn.
     find : Out(Find) per bank of the table.
     place : Out(Place) per slot. Where it is if it is exempt.
-    entered : In(Enter) per bank of the table, if there is a stage. What was entered in the cycle before.
+    entered : In(Enter) per bank of the table. What is entered in this cycle; with a stage, what was in the
+        cycle before. Without one only registers follow from it.
     looked_up : Out. Sources that are chosen to be looked up in this cycle.
     named : Out(Named). From registers with two stages, but for what the table answers; else combinational,
         and from `read`, too, if there is no stage.
@@ -150,7 +151,7 @@ class OperandLookup(wiring.Component):
                 "read": In(read_stream(config, tags)),
                 "find": Out(Find(config)).array(TABLE_BANKS),
                 "place": Out(Place(config)).array(MAX_SOURCES),
-                "entered": In(Enter(config)).array(TABLE_BANKS if self._stages else 0),
+                "entered": In(Enter(config)).array(TABLE_BANKS),
                 "looked_up": Out(bits(TABLE_BANKS + 1)),
                 "named": Out(Named(config, tags)),
             }
@@ -257,10 +258,9 @@ class OperandLookup(wiring.Component):
                 m.d.comb += [self.named.mapped[slot].eq(answer[0]), self.named.physical[slot].eq(answer[1:])]
 
     def _unwritten(self, m: Module, read: Record, new: Value) -> tuple[Value, list[Value]]:
-        """Slots whose register had no physical one when their uop asked: of the one that is there now, and of
-        those that wait. Without a stage the table says so when it is asked."""
-        if not self._stages:
-            return Const(0, MAX_SOURCES), [Const(0, MAX_SOURCES)] * len(new)
+        """Slots whose register had no physical one when their uop asked, and may have one when they are
+        looked up: of the uop that is there now, and of those that wait. Without a stage the former are looked
+        up before the table knows."""
         unwritten = Signal(MAX_SOURCES, name="unwritten")
         m.d.comb += unwritten.eq(
             Cat(
@@ -277,11 +277,11 @@ class OperandLookup(wiring.Component):
             with m.If(comes):
                 m.d.sync += kept.eq(unwritten)
             rows.append(kept)
-        return unwritten, rows
+        return unwritten if self._stages else Const(0, MAX_SOURCES), rows
 
     def _answer(self, bank: _Bank, unwritten: Value) -> Value:
         """Answer of a bank of the table for a slot."""
-        return Cat(bank.answer[0] & ~unwritten, bank.answer[1:]) if self._stages else bank.answer
+        return Cat(bank.answer[0] & ~unwritten, bank.answer[1:])
 
     def _asked(self, m: Module, layout: data.StructLayout) -> tuple[Value, Record]:
         """Uop that asks for names, as its valid bit and what it reads: that of `read`, a cycle later if there

@@ -384,8 +384,9 @@ class Renaming(Mapping):
             wiring.connect(m, source, sink)
         for asked, place in zip(names.place, list(self.exempt.find)[:MAX_SOURCES], strict=True):
             wiring.connect(m, asked, place)
-        for entered, enter in zip(names.entered, self.table.enter, strict=False):
-            m.d.sync += [getattr(entered, name).eq(getattr(enter, name)) for name in enter.signature.members]
+        domain = m.d.sync if self._config.sub_core.mapping.lookup_stages else m.d.comb
+        for entered, enter in zip(names.entered, self.table.enter, strict=True):
+            domain += [getattr(entered, name).eq(getattr(enter, name)) for name in enter.signature.members]
         m.d.comb += [
             request.valid.eq(named.valid),
             request.collector.eq(named.collector),

@@ -106,10 +106,10 @@ def test_a_uop_a_cycle_goes_through_the_stages() -> None:
     assert [group and group.collector for group in found] == [None, None, 0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(("stages", "place"), [(0, 70), (1, None), (2, None)])
-def test_a_source_that_its_uop_writes_first_is_nowhere(stages: int, place: int | None) -> None:
+@pytest.mark.parametrize("stages", [0, 1, 2])
+def test_a_source_that_its_uop_writes_first_is_nowhere(stages: int) -> None:
     """R13 has no physical register when the uop asks for it, and gets one in that cycle, as its destination.
-    Without a stage names are looked up in that cycle; here a uop in front of it takes the bank's turn."""
+    A uop in front of it takes the bank's turn, so that it is looked up later in any case."""
     table, places = RenamingTable(1), Exempt()
     places.launch(0, 1)
     for register in (1, 5):
@@ -126,4 +126,4 @@ def test_a_source_that_its_uop_writes_first_is_nowhere(stages: int, place: int |
         table.edge()
         if group is not None:
             found[group.collector] = group.places
-    assert found == {0: {0: 1, 1: 5}, 1: {0: place}}
+    assert found == {0: {0: 1, 1: 5}, 1: {0: None}}

@@ -88,7 +88,16 @@ class EarlyName(OperandLookup):
         return replace(bank, owed=Const(0, len(bank.ends))) if number == 3 else bank
 
 
+class StaleRegister(OperandLookup):
+    """A source that its uop was given a register for is read from there."""
+
+    def _answer(self, bank: Any, unwritten: Any) -> Any:
+        return bank.answer
+
+
+#: Mutants that any table tells, and one that takes registers entered while uops wait.
 MUTANTS = [YoungerFirst, LostRequest, AnyOrder, WrongBank, EarlyName]
+ENTERED_MUTANTS = [StaleRegister]
 
 
 class NoStageBefore(OperandLookup):

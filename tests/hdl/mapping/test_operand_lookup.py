@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, simulate
-from tests.hdl.mapping.broken_lookup import MUTANTS, STAGE_MUTANTS
+from tests.hdl.mapping.broken_lookup import ENTERED_MUTANTS, MUTANTS, STAGE_MUTANTS
 from tests.hdl.wrapped import wrapped
 from warpbank.arch.config import with_overrides
 from warpbank.golden.mapping.exempt import Exempt
@@ -27,7 +27,7 @@ def lockstep(
     config = with_overrides(MACHINES[machine], [f"sub_core.mapping.lookup_stages={stages}"])
     core = config.sub_core
     rtl, table = unit(config, tags), RenamingTable(core.warps)
-    entered: dict[int, tuple[int, int]] = {}  # by bank, what was entered in the cycle before
+    entered: dict[int, tuple[int, int]] = {}  # by bank, what is entered, with stages in the cycle before
     exempt = Exempt()
     exempt.launch(
         rng.getrandbits(8) & rng.getrandbits(8) if core.warp_registers >= 8 * core.warps else 0, core.warps
@@ -43,7 +43,7 @@ def lockstep(
     reads: dict[tuple[int, int], list[tuple[int, int]]] = {}  # what they read
 
     async def bench(ctx: Any) -> None:
-        nonlocal named, waited, overtook
+        nonlocal entered, named, waited, overtook
         for _ in range(cycles):
             asks = bool(free) and rng.random() < 0.7
             ctx.set(rtl.read.valid, asks)
@@ -67,10 +67,18 @@ def lockstep(
                     reads[collector, tag] = [(warp, sources[slot]) for slot in chosen]
                 for slot in chosen:
                     model.read(collector, slot, warp, sources[slot], tag)
+            # Some get a physical register as they ask: what no older uop of their warp has still to read.
+            gets: dict[int, tuple[int, int]] = {}
+            others = {name for uop in order[:-1] for name in reads[uop]}
+            for name in reads[order[-1]] if asks and chosen else []:
+                new = name[1] % TABLE_BANKS not in gets and exempt.find(*name) is None
+                if new and table.find(*name) is None and name not in others and rng.random() < 0.5:
+                    gets[name[1] % TABLE_BANKS] = name
             for bank, port in enumerate(rtl.entered):
-                ctx.set(port.valid, bank in entered)
-                ctx.set(port.warp, entered.get(bank, (0, 0))[0])
-                ctx.set(port.register, entered.get(bank, (0, 0))[1])
+                there = entered if stages else gets
+                ctx.set(port.valid, bank in there)
+                ctx.set(port.warp, there.get(bank, (0, 0))[0])
+                ctx.set(port.register, there.get(bank, (0, 0))[1])
             for port in rtl.place:
                 place = exempt.find(ctx.get(port.warp), ctx.get(port.register))
                 ctx.set(port.exempt, place is not None)
@@ -100,14 +108,9 @@ def lockstep(
                 overtook += order[0] != (group.collector, group.tag)
                 order.remove((group.collector, group.tag))
                 free.append((group.collector, group.tag))
-            entered.clear()
-            # Some get a physical register as they ask: what no older uop of their warp has still to read.
-            others = {name for uop in order[:-1] for name in reads[uop]}
-            for name in reads[order[-1]] if asks and chosen and order and stages else []:
-                new = name[1] % TABLE_BANKS not in entered and exempt.find(*name) is None
-                if new and table.find(*name) is None and name not in others and rng.random() < 0.5:
-                    table.enter(*name, rng.randrange(core.warp_registers))
-                    entered[name[1] % TABLE_BANKS] = name
+            for name in gets.values():
+                table.enter(*name, rng.randrange(core.warp_registers))
+            entered = gets
             table.edge()
             await ctx.tick()
 
@@ -140,7 +143,7 @@ def test_a_late_name_is_caught() -> None:
     assert fails(lambda seed: lockstep("tiny", seed, unit=blind))
 
 
-@pytest.mark.parametrize("unit", MUTANTS)
+@pytest.mark.parametrize("unit", [*MUTANTS, *ENTERED_MUTANTS])
 def test_mutants_are_caught(unit: Any) -> None:
     assert fails(lambda seed: lockstep("per_warp", seed, unit=unit))
 
