@@ -44,7 +44,9 @@ class OperandChecker(Checker):
 
     A decompress move copies all lanes, whether or not anybody needs them. Of a register that was declared
     dead it is compared on those that have been written since: the others may be gone with a physical register
-    that was released. A uop of the program is compared on them nevertheless, since it reads what it needs.
+    that was released. A partial write that no lane needs the old value of takes no move, so that the other
+    lanes may be gone, too. A uop of the program is compared on all of them nevertheless, since it reads what
+    it needs.
 
     Parameters
     ----------
@@ -57,7 +59,8 @@ class OperandChecker(Checker):
         self._trace = trace
         self._values: list[list[list[Value | None]]] = [[[None] * 256] * warps for _ in range(sub_cores)]
         self._written: list[list[list[int]]] = [[[0] * 256] * warps for _ in range(sub_cores)]
-        #: Lanes of them that were written before the register was last declared dead, and not since.
+        #: Lanes of them that were written before the register was last declared dead, or written by a uop
+        #: that nobody needs the old value behind, and not since.
         self._lost: list[list[dict[int, int]]] = [[{} for _ in range(warps)] for _ in range(sub_cores)]
         self._rows = [[0] * warps for _ in range(sub_cores)]
 
@@ -74,7 +77,7 @@ class OperandChecker(Checker):
         written = self._written[uop.sub_core][uop.warp]
         uop.expected = [(values[register], written[register]) for register in uop.sources]
         lost = self._lost[uop.sub_core][uop.warp]
-        if lost or uop.dead or uop.releases:
+        if lost or uop.dead or uop.releases or uop.fresh:
             self._lose(uop, written, lost)
         mask = uop.lane_mask
         register = uop.destination
@@ -87,8 +90,8 @@ class OperandChecker(Checker):
             register += 1
 
     def _lose(self, uop: TraceUop, written: list[int], lost: dict[int, int]) -> None:
-        """Note the lanes that a uop's dead registers lose, but for those that it writes; take them off what a
-        move is compared on."""
+        """Note the lanes that a uop's dead registers lose, and those that it writes anew, but for the lanes
+        that it writes; take them off what a move is compared on."""
         if uop.seq & MOVE:
             register = uop.destination
             uop.expected = [(uop.expected[0][0], written[register] & ~lost.get(register, 0))]
@@ -101,10 +104,11 @@ class OperandChecker(Checker):
                 if uop.releases >> register & 1:
                     lost[register] = written[register]
         for register in range(uop.destination, uop.destination + uop.count):
-            if register in lost:
-                lost[register] &= ~uop.lane_mask
-                if not lost[register]:
-                    del lost[register]
+            gone = (written[register] if uop.fresh else lost.get(register, 0)) & ~uop.lane_mask
+            if gone:
+                lost[register] = gone
+            else:
+                lost.pop(register, None)
 
     def dispatch(self, uop: TraceUop) -> None:
         """Compare the operands of a dispatched uop. Raises OperandMismatch."""

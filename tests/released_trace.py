@@ -1,4 +1,4 @@
-"""Traces of registers that are released and written again on some lanes, for machines of four.
+"""Traces of registers that are released, or written anew, and written again on some lanes, for four lanes.
 
 `released_trace`: before anything of the register reaches a bank it is written twice. One warp under BOW with
 write-back and a window of three uops. A register gets a value that every storage compresses; it leaves its
@@ -9,6 +9,11 @@ another physical one, and joins what the collector has. The next write is on the
 `lost_trace`: the register is in its bank again when a uop reads it, so that a collector has it whole, with
 the lanes that nobody has written since its release. A write of the other lanes makes it dirty, and it leaves
 for its bank, where it is compressed with those lanes as they are.
+
+`renewed_trace`: nothing is released. The register's bank has it compressed when it is written on some lanes,
+and the compiler says that no lane needs what was there before: the others are gone. A collector has it whole,
+with those lanes, merges a result with it and hands it back; then it is written on some lanes again, by a uop
+of which some lane needs what was there, for the sake of its other register.
 """
 
 from __future__ import annotations
@@ -54,6 +59,21 @@ def lost_trace() -> Trace:
     places = trace.dynamic["pc"]
     hints.dead[places[len(AWAY) + 1]] = hints.fresh[places[6 * len(AWAY) + 2]] = 1
     return replace(trace, values=_values(trace, 7, 0, 5, 1, 6, 1, 8, 1), hints=hints)
+
+
+def renewed_trace() -> Trace:
+    """Trace of a register that a collector hands back with lanes that a write has ended."""
+    ops = [
+        *(alu(REGISTER), *AWAY, alu(REGISTER, mask=LOW), *AWAY, alu(3, REGISTER, mask=LOW)),
+        *(alu(REGISTER, mask=LOW), alu(3, REGISTER, mask=LOW), *AWAY),
+        *(alu(REGISTER, mask=1, count=2), alu(4, REGISTER, mask=LOW)),
+    ]
+    trace = TraceBuilder().launch([ops]).build()
+    hints = Hints.none(len(trace.code))
+    places = trace.dynamic["pc"]
+    for number in (0, len(AWAY) + 1, 2 * len(AWAY) + 3):
+        hints.fresh[places[number]] = 1
+    return replace(trace, values=_values(trace, 7, 5, 1, 6, 1, 8, 8, 1), hints=hints)
 
 
 def _values(trace: Trace, *numbers: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.eviction_trace import Case, eviction_trace
-from tests.released_trace import lost_trace, released_trace
+from tests.released_trace import lost_trace, released_trace, renewed_trace
 from warpbank.arch.config import preset
 from warpbank.arch.events import Record
 from warpbank.arch.schemes import parse_scheme
@@ -15,6 +15,7 @@ from warpbank.golden.storage.coded import Coded, Stored
 from warpbank.golden.storage.decompress_moves import DecompressMoves
 from warpbank.golden.storage.metadata import Fill
 from warpbank.program.random_programs.hinted import RandomProgram
+from warpbank.program.trace.schema import Trace
 from warpbank.studies.combinations import PROGRAMS
 
 SCHEMES = ("bow-wr+gscalar-half", "bow-wb+gscalar", "bow-wb+bdi")
@@ -115,12 +116,19 @@ def test_mutant_what_is_known_of_a_released_value_stays(scheme: str, monkeypatch
     assert moves(scheme) == 1
 
 
-def test_a_move_is_not_asked_for_lanes_that_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a collector hands back can be compressed with lanes that a release has ended. The move before the
-    next write of some lanes reads them, too."""
+@pytest.mark.parametrize(
+    ("trace", "scheme"),
+    [(lost_trace(), "bow-wb+renaming+gscalar-half"), (renewed_trace(), "bow-wb+gscalar-half")],
+    ids=["released", "written anew"],
+)
+def test_a_move_is_not_asked_for_lanes_that_are_lost(
+    trace: Trace, scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a collector hands back can be compressed with lanes that a release has ended, or a write that no
+    lane needs the old value behind. The move before the next write of some lanes reads them, too."""
 
     def run() -> int:
-        result = Sm(lost_trace(), preset("tiny"), parse_scheme("bow-wb+renaming+gscalar-half")).run()
+        result = Sm(trace, preset("tiny"), parse_scheme(scheme)).run()
         return int(result.counters["issue.moves"])
 
     assert run() == 1
