@@ -10,9 +10,9 @@ The listing of algorithm 1 adds up registers along paths only, so that two sides
 one and not together. We follow its text: the registers of the interval as a whole.
 
 A strand may hold no operation of long or unknown latency and no backward branch: pass 1 alone, with every
-block cut after a load or atomic outside shared memory and after a CTA barrier. Irreducible regions need
-nothing special: what is entered from two intervals begins its own. Code out of reach is partitioned after all
-the rest.
+block cut after a load or atomic outside shared memory, after a fence and after a CTA barrier. Irreducible
+regions need nothing special: what is entered from two intervals begins its own. Code out of reach is
+partitioned after all the rest.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from warpbank.arch.errors import ConfigError
 from warpbank.program.intervals.pieces import Piece, Pieces
 from warpbank.program.isa import Instr, Kernel, Op, Space
 from warpbank.program.liveness import members
@@ -74,16 +75,17 @@ def form(kernel: Kernel, limit: int, rule: Rule = Rule.INTERVAL) -> Intervals:
 
     Raises
     ------
-    ValueError : the registers are virtual, or one instruction alone needs more than `limit`.
+    ValueError : the registers are virtual.
+    ConfigError : one instruction alone needs more than `limit`.
     """
     if not kernel.allocated:
         raise ValueError(f"kernel {kernel.name} is on virtual registers; intervals need allocated ones.")
     graph = Pieces(kernel)
     for pc, mask in enumerate(graph.registers):
         if mask.bit_count() > limit:
-            raise ValueError(
+            raise ConfigError(
                 f"instruction {pc} of kernel {kernel.name} needs {mask.bit_count()} registers; an interval "
-                f"has {limit}."
+                f"has {limit}: give the machine a larger sub_core.cache.registers."
             )
     headers = _cut_strands(graph, kernel) if rule is Rule.STRAND else set()
     owner, masks, entries = _pass1(graph, limit, headers)
@@ -95,7 +97,7 @@ def form(kernel: Kernel, limit: int, rule: Rule = Rule.INTERVAL) -> Intervals:
 
 def long_latency(instr: Instr) -> bool:
     """Whether a warp may have to wait long for what the instruction does: a strand ends behind it."""
-    return instr.op is Op.BAR or (
+    return instr.op in (Op.BAR, Op.MEMBAR) or (
         instr.op in (Op.LD, Op.ATOM) and instr.space not in (Space.SHARED, Space.CONST)
     )
 

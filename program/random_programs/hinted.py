@@ -55,7 +55,9 @@ def random_for(
             trace, hints=replace(trace.hints or Hints.none(count), write_back=write_back, near=near)
         )
         if units.hierarchy.active_only:
-            trace = with_prefetches(trace, config.sub_core.cache.registers, seed, config.takes_bits)
+            # Without intervals nobody serves a bit; a PREFETCH is a uop like others there.
+            bits = config.takes_bits and not {"intervals", "strands"}.isdisjoint(scheme.hints)
+            trace = with_prefetches(trace, config.sub_core.cache.registers, seed, bits)
     return with_flags(trace, seed, registers=registers) if units.mapping.renames else trace
 
 

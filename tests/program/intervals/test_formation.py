@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.program.graphs import kernel_of, shapes
+from warpbank.arch.errors import ConfigError
 from warpbank.program.cfg import Cfg
 from warpbank.program.intervals.formation import Intervals, Rule, form, long_latency
 from warpbank.program.isa import Block, Imm, Instr, Kernel, Op, Pred, Reg, Space
@@ -229,7 +230,7 @@ def test_an_instruction_that_needs_too_much_is_refused():
     kernel = Kernel(
         "k", [Block("A", [Instr(Op.IADD, dst=Reg(0), srcs=(Reg(1), Reg(2))), Instr(Op.EXIT)])], {}, 0
     )
-    with pytest.raises(ValueError, match="instruction 0 of kernel k needs 3 registers; an interval has 2"):
+    with pytest.raises(ConfigError, match="instruction 0 of kernel k needs 3 registers; an interval has 2: "):
         form(kernel, 2)
 
 
@@ -245,6 +246,7 @@ def test_an_instruction_that_needs_too_much_is_refused():
         (Op.ATOM, Space.GLOBAL, True),
         (Op.ST, Space.GLOBAL, False),
         (Op.BAR, None, True),
+        (Op.MEMBAR, None, True),
         (Op.IADD, None, False),
     ],
 )
