@@ -163,7 +163,7 @@ COUNTERS: dict[str, Counter] = {
         Counter(
             "boc.port_wait",
             "result-cycles",
-            "Results that waited because another one took their collector's port.",
+            "Results that waited since the collectors took another one, or had as many on their way.",
             "port_wait",
         ),
         Counter(
@@ -191,7 +191,7 @@ COUNTERS: dict[str, Counter] = {
         Counter(
             "ccu.flushes",
             "flushes",
-            "Caching collectors given to another warp while they kept values.",
+            "Caching collectors given to another warp, or left by their own, while they kept values.",
             "flush",
         ),
         Counter(

@@ -54,7 +54,8 @@ STALLS: dict[Stall, str] = {
     ),
     Stall.SCOREBOARD: (
         "A warp's next uop has a RAW or WAW hazard with a pending result that does not come from memory, "
-        "or a WAR hazard with an operand still to be read."
+        "or a WAR hazard with an operand still to be read, or waits for its extra bit to be served "
+        "(`cache.prefetch` is `bit`)."
     ),
     Stall.FETCH: (
         "A live warp's instruction buffer is empty: a branch holds it, or its turn to be filled has not come."
@@ -270,12 +271,13 @@ EVENTS: dict[str, Event] = {
         Event(
             "port_wait",
             (("unit", "unit"), ("collector", "collector")),
-            "The result at the head of its unit's queue found its collector's port taken.",
+            "The result at the head of its unit's queue waits: the collectors take another one in this "
+            "cycle, or as many as they hold are on their way into their entries.",
         ),
         Event(
             "flush",
             (("collector", "collector"), ("entries", "count")),
-            "A caching collector changes its warp and forgets the values that it kept.",
+            "A caching collector is given to another warp, or left by its own, and forgets what it kept.",
         ),
         Event(
             "invalidate",

@@ -389,8 +389,8 @@ class SubCoreConfig(_Checked):
 
     @property
     def queue_depth(self) -> int:
-        """Number of entries of a bank's request queue. Every slot of every collector may ask one bank, so the
-        queue never overflows."""
+        """Number of entries of a bank's request queue, per uop that a collector may have in collection. Every
+        slot of every collector may ask one bank, so the queue never overflows."""
         return self.collectors * self.collector.slots
 
     @property

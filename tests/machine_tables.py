@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from warpbank.arch.config import PRESETS, SOURCES, preset
-from warpbank.arch.counters import COUNTERS
+from warpbank.arch.counters import COUNTERS, Counter
 from warpbank.arch.events import EVENTS, STALLS
 from warpbank.arch.register_files import REGISTER_FILES
 from warpbank.arch.schemes import SCHEMES, parse_scheme
@@ -75,6 +75,12 @@ def _sources() -> str:
     return _rows(("field", *SOURCES), *rows)
 
 
+def _summed(counter: Counter) -> str:
+    """What a counter is the sum of."""
+    events = " and ".join(f"`{event}`" for event in (counter.event, counter.also) if event)
+    return events + (f".{counter.field}" if counter.field else "")
+
+
 def tables() -> dict[str, str]:
     """Every generated table by name."""
     return {
@@ -84,10 +90,7 @@ def tables() -> dict[str, str]:
         ),
         "counters": _rows(
             ("counter", "unit", "meaning", "sum of"),
-            *(
-                (f"`{c.name}`", c.unit, c.description, f"`{c.event}`" + (f".{c.field}" if c.field else ""))
-                for c in COUNTERS.values()
-            ),
+            *((f"`{c.name}`", c.unit, c.description, _summed(c)) for c in COUNTERS.values()),
         ),
         "events": _rows(
             ("event", "fields", "meaning"),

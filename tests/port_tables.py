@@ -6,7 +6,7 @@ A page marks the place of a table with a line `<!-- ports: warpbank.hdl.MODULE.C
 
     name, name : In(width) per collector, if `condition`. What it carries.
 
-and the indented lines after it. A line of another form (`those of `Flat`, and`) becomes a sentence above the
+and the indented lines after it. Lines of another form (`those of `Flat`, and`) become sentences above the
 table.
 """
 
@@ -85,7 +85,8 @@ def entries(unit: type) -> Iterator[str]:
     """The entries of the section, each as one line."""
     entry = ""
     for line in members(unit).splitlines():
-        if line.startswith(" "):
+        begins = not line or MEMBER.match(line) or THOSE.match(line) or re.match(r"-+$|Latency\b", line)
+        if line.startswith(" ") or (entry and not MEMBER.match(entry) and not begins):
             entry += " " + line.strip()
             continue
         if entry:
