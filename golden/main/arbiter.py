@@ -29,8 +29,8 @@ class Arbiter:
     probe : receives `grant` and `conflict`.
     cache : the banks are those of a register file cache: the events are `cache_grant` and `cache_conflict`.
 
-    Latency: a request made in cycle t is granted in t + 1 at the earliest. The FIFOs cannot overflow
-    (`SubCoreConfig.queue_depth`).
+    Latency: a request made in cycle t is granted in t + 1 at the earliest. The FIFOs cannot overflow:
+    they have room for every slot of every uop in collection (`SubCoreConfig.queue_depth`).
     """
 
     def __init__(self, banks: int, probe: Probe, cache: bool = False) -> None:

@@ -60,15 +60,16 @@ class Boc(BocEvents, wiring.Component):
     short. While a uop waits the oldest entries are squeezed out, and its warp issues nothing. Each collector
     has an `Inserter`, the forwarding logic: all of them look, and one is chosen meanwhile.
 
-    Each unit that is free chooses a collector with a complete uop for it, by rotating priority, and takes the
-    oldest of these uops. One uop leaves a collector in a cycle: of several units that choose the same
-    collector the last in the order of `Unit` takes its uop. Uops of one warp for different units may leave in
+    Each unit chooses a uop one cycle ahead: by rotating priority a collector that will have a complete uop
+    for it, and of that the oldest. A unit that is free reads the operands of its uop, `BOC_READS` in a cycle,
+    and dispatches it with the last of them. A collector reads for one unit in a cycle: for the bus first, and
+    then for the last of the units in the order of `Unit`. Uops of one warp for different units may leave in
     any order; its memory uops leave in program order.
 
-    A collector has one port for operands and one for results. Of several results for one collector the first
-    unit in rotating order goes. A result goes into the entry that was kept for it, and with write-back
-    nowhere else; if that entry has left, it goes to the banks. Dirty values that leave are written to the
-    banks over one bus of the sub-core.
+    One result a cycle goes to the collectors: of several that of the first unit in rotating order. It goes
+    into the entry that was kept for it, and with write-back nowhere else; if that entry has left, it goes to
+    the banks. It waits until no operand arrives at its collector; while `BOC_RESULTS` wait no other is taken.
+    Dirty values that leave are written to the banks over one bus of the sub-core.
 
     Parameters
     ----------
@@ -96,9 +97,8 @@ class Boc(BocEvents, wiring.Component):
     deliver : In(Delivery) per collector. Operand read interface: an operand arrives.
     read_done : Out(ReadDone) per uop in collection. Scoreboard release interface: the sources of a uop that
         is dispatched.
-    dispatch : Out(dispatch_stream) per unit. Dispatch interface: the oldest complete uop for the unit of a
-        collector, by rotating priority, unless a later unit that is free chose that collector; from registers
-        and the other units' `ready`.
+    dispatch : Out(dispatch_stream) per unit. Dispatch interface: the uop that the unit chose, with the last
+        of its operands, unless the collector reads for another; from registers and the other units' `ready`.
     refused : Out(1). A unit refused a uop in this cycle.
     result : In(ResultOffer) per unit. Result interface: results as they are offered and written.
     upcoming : In(NextResult) per unit. Register that `result` offers next: its entry is found a cycle ahead.
@@ -120,8 +120,10 @@ class Boc(BocEvents, wiring.Component):
     events : Out(Events), if `probe`. Events of the collectors.
 
     Latency: inserted in t (the cycle of issue, if nothing waits), a uop that finds all it needs can be
-    dispatched in t + 1; requests reach the banks in t + 1, an operand granted in g is delivered in g + 1, and
-    its uop can be dispatched in g + 2. A result written in t is found from t + 1 on.
+    dispatched in t + 1, one cycle later for every `BOC_READS` sources more than these, and one later if its
+    unit had another uop to choose. Requests reach the banks in t + 1, an operand granted in g is delivered in
+    g + 1, and its uop can be dispatched in g + 2. A result taken in t is found from t + 1 on, and its entry
+    filled from t + 2 on, if no operand arrives at its collector in t + 1.
     """
 
     issue: AlwaysInterface
