@@ -3,6 +3,7 @@ checked to be sound."""
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from math import prod
@@ -45,7 +46,7 @@ def load_job(ptx: Path, launch: Path | None = None) -> Job:
     """
     path = launch if launch is not None else ptx.with_suffix(".toml")
     text = read_ptx(ptx)
-    if launch is None and not path.exists():
+    if launch is None and not os.path.exists(path):
         raise LaunchError(
             f"{path}: there is no launch description for {ptx.name}; write one under this name, or name "
             f"one with --launch (docs/launch.md describes them)"

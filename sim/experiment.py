@@ -31,6 +31,7 @@ from warpbank.sim.engines import Engine, RtlEngine, Waves
 from warpbank.sim.engines.base import OnBuild, Progress
 from warpbank.sim.engines.checkpoint import Checkpoint
 from warpbank.sim.engines.golden import GoldenEngine, form
+from warpbank.sim.inputs import named_in
 from warpbank.sim.sampling import Sampled
 from warpbank.sim.sampling import sample as take_sample
 
@@ -164,14 +165,14 @@ def machine_name(preset_name: str | None, file: Path | None, default: str = DEFA
 
 
 def files(kernel: str | None, launch: Path | None, preset_name: str | None, *more: Path | None) -> list[Path]:
-    """Files that a command reads: those that its arguments name, a launch description that is not named, and
-    `more`."""
+    """Files that a command reads: those that its arguments name, a launch description that is not named,
+    `more`, and what lists of traces and launch descriptions among them name."""
     found = [path for path in (launch, *more) if path is not None]
     if kernel is not None and kernel.endswith(".ptx"):
         found += [Path(kernel), Path(kernel).with_suffix(".toml")]
     if preset_name is not None and is_file(preset_name):
         found.append(Path(preset_name))
-    return found
+    return [*found, *(each for path in found for each in named_in(path))]
 
 
 def is_file(name: str) -> bool:

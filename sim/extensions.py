@@ -35,10 +35,10 @@ def load(path: Path) -> ModuleType:
     Raises ExtensionError that says why it cannot be loaded; where the fault is in the file's own code, with
     the traceback through that code as a note (`BaseException.add_note`).
     """
-    file = (path / "__init__.py" if path.is_dir() else path).resolve()
+    file = (path / "__init__.py" if os.path.isdir(path) else path).resolve()
     if file in _LOADED:
         return _LOADED[file]
-    if file.suffix != ".py" or not file.exists():
+    if file.suffix != ".py" or not os.path.exists(file):
         raise ExtensionError(f"--load takes a Python file, or a folder with an __init__.py, not {path}")
     # Of the path, so that its modules are nobody else's, in whatever order processes load what they load.
     name = f"warpbank_extension_{hashlib.sha256(str(file).encode()).hexdigest()[:12]}"

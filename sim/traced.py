@@ -8,6 +8,7 @@ from pathlib import Path
 from warpbank.arch.errors import ArgumentError
 from warpbank.arch.schemes import Scheme
 from warpbank.program.accelsim import OnRead, read_accelsim
+from warpbank.program.emulator import MAX_INSTRUCTIONS
 from warpbank.program.errors import TraceError
 from warpbank.program.launch import Job
 from warpbank.program.options import DEFAULT_OPTIONS, CompileOptions
@@ -45,10 +46,12 @@ def choose(
                 "name a kernel (`warpbank kernels` lists them), a PTX file, or a trace: --trace FILE"
             )
         return exp.find(kernel, size, launch, preset, file, scheme, overrides, options, max_instructions), []
-    if kernel is not None or launch is not None or options != DEFAULT_OPTIONS:
+    others = options != DEFAULT_OPTIONS or max_instructions != MAX_INSTRUCTIONS
+    if kernel is not None or launch is not None or others:
         raise ArgumentError(
-            "--trace stands in the place of a kernel that is compiled already: leave out KERNEL, --launch "
-            "and the options of the compiler (--max-registers, --code-order, --constants, --free-registers)"
+            "--trace stands in the place of a kernel that has run already: leave out KERNEL, --launch, "
+            "--max-instructions and the options of the compiler (--max-registers, --code-order, --constants, "
+            "--free-registers)"
         )
     return find(trace, preset, file, scheme, overrides, on_read)
 

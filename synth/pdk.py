@@ -39,13 +39,13 @@ def find(given: Sequence[str] | None) -> list[Path]:
     for root in (*roots, *_ROOTS):
         for name in _TYPICAL:
             path = Path(root).expanduser() / name
-            if path.exists():
+            if os.path.exists(path):
                 return [path]
     return []
 
 
 def _there(path: Path) -> Path:
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise LibertyError(
             f"there is no Liberty file {path}; give the .lib or .lib.gz of a cell library, or `--liberty "
             "none`"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
 from collections.abc import Iterable
 from math import prod
@@ -92,7 +93,7 @@ def read_accelsim(paths: Iterable[Path], on_read: OnRead | None = None, *, limit
     """
     names = list(paths)
     builder = _Builder(limit)
-    sizes = [path.stat().st_size if path.is_file() else 0 for path in names]
+    sizes = [path.stat().st_size if os.path.isfile(path) else 0 for path in names]
     for number, path in enumerate(names):
         before = sum(sizes[:number])
 

@@ -146,10 +146,10 @@ def compile_source(
         dialect or level, or a source the compiler refuses.
     """
     source = Path(source)
-    if not source.is_file():
+    if not os.path.isfile(source):
         raise CompileError(f"there is no CUDA source {source}")
     for folder in include:
-        if not Path(folder).is_dir():
+        if not os.path.isdir(folder):
             raise CompileError(f"there is no folder {folder} to look for headers in")
     arch = arch or source_arch(source)
     known = re.fullmatch(r"sm_(\d+)([af]?)", arch)

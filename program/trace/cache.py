@@ -38,8 +38,6 @@ def get(key: str, build: Callable[[], Trace]) -> Trace:
 
 def _read(path: Path) -> Trace | None:
     """An entry, or None if there is none that can be read. Reading makes it the newest."""
-    if not path.exists():
-        return None
     try:
         trace = read_trace(path)
         os.utime(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -105,3 +106,40 @@ def test_a_locale_without_our_signs_gets_others() -> None:
         env=os.environ | ascii_only,
     )
     assert done.stdout == "?\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("kernels >&-", 0, ""),
+        ("run nosuch 2>/dev/full", 2, ""),
+        ("run nosuch 2>&-", 2, ""),
+        ("run nosuch >&-", 2, "error: Unknown kernel 'nosuch'"),
+    ],
+)
+def test_streams_that_are_closed_or_full_change_no_exit_code(command: str, code: int, said: str) -> None:
+    script = f"{shlex.quote(sys.executable)} -m warpbank {command}"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert done.stderr.startswith(said)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "vectoradd", "--size", "tiny", "--over-time", "{}/x.csv"),
+        ("run", "--trace", "{}/x.traceg", "--preset", "tiny"),
+        ("compile", "{}/x.cu"),
+        ("launch-template", "{}/x.ptx"),
+        ("--load", "{}/x.py", "kernels"),
+        ("export", "ocu", "--preset", "tiny", "-o", "{}/x.v"),
+        ("synth", "ocu", "--preset", "tiny", "--liberty", "{}/x.lib"),
+    ],
+)
+def test_a_path_that_cannot_be_looked_at_is_one_sentence(arguments: tuple[str, ...]) -> None:
+    """Its folder has too long a name: who runs the tests may search all others."""
+    done = warpbank(*(each.replace("{}", "x" * 300) for each in arguments))
+    assert done.code == 2
+    assert done.err.startswith("error: ")
+    assert len(done.err.splitlines()) == 1

@@ -15,6 +15,8 @@ from tests.cli.command import warpbank
     [
         (("bwo",), "Unknown paper 'bwo'. Did you mean bow"),
         (("bow", "--kernel", "vectorad"), "Unknown kernel 'vectorad'. Did you mean vectoradd"),
+        (("bow", "--kernels", ""), "--kernels needs at least one name"),
+        (("bow", "--kernels", ","), "--kernels needs at least one name"),
         (("bow", "--figure", "fig99"), "Unknown figure of bow 'fig99'"),
         (("all", "--figure", "fig4"), "name the paper instead of all"),
         (("bow", "--config", "own.json"), "its name ends in .toml"),

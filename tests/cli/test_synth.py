@@ -43,6 +43,9 @@ def test_generic_gates(tmp_path: Path) -> None:
         (("lrr", "--set", "sub_core.banks=3"), "power of two"),
         (("lrr", "--scheme", "ltrf", "--set", "sub_core.front_end.scheduler=gto"), "needs the two_level"),
         (("lrr", "--record", "--output", "l.v"), "leave out machine"),
+        (("lrr", "--record", "--check"), "and --record replaces it; give one"),
+        (("lrr", "--table"), "leave out unit"),
+        (("--table", "--json"), "--register-files and --json"),
     ],
 )
 def test_mistakes(arguments: tuple[str, ...], words: str) -> None:

@@ -64,3 +64,11 @@ def test_files_of_a_folder_are_checked_where_it_is_there(tmp_path: Path) -> None
     check_folder(tmp_path / "new", "page.json")
     with pytest.raises(OutputError, match=r"page\.json: it is a folder; name a file"):
         check_folder(tmp_path, "page.html", "page.json")
+
+
+def test_a_name_that_is_too_long_is_one_sentence(tmp_path: Path) -> None:
+    long = tmp_path / ("x" * 300)
+    with pytest.raises(OutputError, match=r"cannot write .*: File name too long; name a folder"):
+        check_file(long)
+    with pytest.raises(OutputError, match=r"cannot make the folder .*: File name too long; .* with --junit"):
+        check_folder(long / "inner", option="--junit")

@@ -126,6 +126,7 @@ def test_what_is_not_known_is_told(tmp_path: Path) -> None:
         (("run", "--trace", "x.g"), "x.g"),
         (("run", "--trace", "x.traceg", "--max-registers", "32"), "--max-registers"),
         (("run", "--trace", "x.traceg", "--code-order", "source"), "--code-order"),
+        (("run", "--trace", "x.traceg", "--max-instructions", "5"), "--max-instructions"),
         (("view", "--trace", "x.traceg", "--constants", "registers"), "--constants"),
         (("lockstep",), "name a kernel"),
         (("lockstep", "vectoradd", "--trace", "x.traceg"), "leave out KERNEL"),

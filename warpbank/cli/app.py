@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -112,11 +113,15 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except WarpbankError as error:
-        output.error(str(error))
-        for note in getattr(error, "__notes__", ()):
-            output.note(note)
+        with suppress(OSError):  # the exit code is right even where nobody can be told
+            output.error(str(error))
+            for note in getattr(error, "__notes__", ()):
+                output.note(note)
         sys.exit(error.exit_code)
     except OSError as error:
+        if error.filename is not None and error.errno in (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG):
+            output.error(f"{os.fsdecode(error.filename)}: {error.strerror}")
+            sys.exit(2)
         if error.errno not in (errno.ENOSPC, errno.EIO, errno.EPIPE) or error.filename is not None:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end

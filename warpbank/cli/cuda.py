@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -53,6 +54,6 @@ def compiled(
 def beside(source: Path, suffix: str) -> Path:
     """The file beside a source that has its name and another suffix. Raises CompileError if the source is a
     folder."""
-    if source.is_dir():
+    if os.path.isdir(source):
         raise CompileError(f"{source} is a folder; name a file in it")
     return source.with_suffix(suffix)

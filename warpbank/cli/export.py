@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -53,7 +54,7 @@ def export(
 
     if bench is None:
         check_file(file)
-    elif file.suffix in (".v", ".il") or (file.exists() and not file.is_dir()):
+    elif file.suffix in (".v", ".il") or os.path.isfile(file):
         raise ArgumentError(
             f"--with-bench writes several files: --output names a folder, such as {file.stem}, not {file}"
         )

@@ -32,9 +32,9 @@ def launch_template(
 ) -> None:
     """Write a launch description from the signatures of the kernels, to be completed by hand."""
     toml = target or cuda.beside(file, ".toml")
+    check_file(toml, file)
     if toml.exists() and not overwrite:
         raise OutputError(f"{toml} is there already; name another file with --output, or give --overwrite")
-    check_file(toml, file)
     text = ""
     if file.suffix == ".ptx":
         ptx = read_ptx(file)

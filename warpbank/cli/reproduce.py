@@ -51,8 +51,9 @@ def reproduce(
         typer.Option("--kernel", help="A kernel, or a group; may be repeated.", show_default="core"),
     ] = None,
     kernels: Annotated[
-        str, typer.Option("--kernels", metavar="NAME,NAME", help="Kernels or groups, separated by commas.")
-    ] = "",
+        str | None,
+        typer.Option("--kernels", metavar="NAME,NAME", help="Kernels or groups, separated by commas."),
+    ] = None,
     figure: Annotated[
         list[str] | None,
         typer.Option("--figure", help="A figure, such as fig10; may be repeated.", show_default="all"),
@@ -98,7 +99,9 @@ def reproduce(
     if folder is not None:
         check_folder(folder)
     machine = machine_name(preset or None, config, "")
-    named = [*(kernel or []), *listed(kernels)]
+    if kernels is not None and not listed(kernels):
+        raise WarpbankError("--kernels needs at least one name; `warpbank kernels` lists them")
+    named = [*(kernel or []), *listed(kernels or "")]
     options = CompileOptions(code_order, constants, free_registers, max_registers)
     made = []
     for choice in chosen:

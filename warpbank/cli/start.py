@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 import warnings
 from importlib.metadata import PackageNotFoundError, distribution
@@ -58,9 +59,15 @@ def _show(
     (file or sys.stderr).write(f"warning: {message}\n")
 
 
+def _nowhere() -> TextIO:
+    """A stream in the place of one that was closed: whoever did that does not want what is written there."""
+    return io.TextIOWrapper(io.FileIO(os.devnull, "w"))
+
+
 def main() -> None:
     """Run the command line."""
     warnings.showwarning = _show
+    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a locale without the sign for "give or take"
     if native.wanted() and not native.active() and not _editable() and _simulates(sys.argv[1:]):

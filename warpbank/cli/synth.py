@@ -108,6 +108,11 @@ def synth(
         from warpbank.synth import pdk, report
 
     if table:
+        if whole or unit or preset or config or overrides or check or record or netlist or as_json:
+            raise WarpbankError(
+                "--table prints the pages' tables of what is recorded; leave out unit, machine, --check, "
+                "--record, --output, --register-files and --json"
+            )
         for name, text in report.tables().items():
             output.line(f"{report.TITLES[name]}\n\n{text}")
         return
@@ -126,6 +131,8 @@ def synth(
                 "--check and --record measure a unit at its paper's size (docs/synthesis.md); leave out "
                 "machine, --kernel, --clock, --effort and --output"
             )
+        if check and record:
+            raise WarpbankError("--check compares with the baseline, and --record replaces it; give one")
         if record:
             _record(unit, pdk.find(liberty))
         else:

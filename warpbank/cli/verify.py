@@ -56,7 +56,7 @@ def verify(
         from warpbank.studies import verify as climbing
 
     if junit is not None:
-        check_folder(junit)
+        check_folder(junit, option="--junit")
     with output.working() as say:
         made = climbing.verify(
             unit,

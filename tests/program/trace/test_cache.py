@@ -139,3 +139,11 @@ def test_without_a_folder_it_warns_and_goes_on(tmp_path: Path, monkeypatch: pyte
     trace = small_trace()
     with pytest.warns(UserWarning, match="WARPBANK_CACHE"):
         assert cache.get("a", lambda: trace) is trace
+
+
+def test_a_folder_that_cannot_be_searched_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name is too long: who runs the tests may search all others."""
+    monkeypatch.setenv("WARPBANK_CACHE", str(tmp_path / ("x" * 300)))
+    trace = small_trace()
+    with pytest.warns(UserWarning, match="WARPBANK_CACHE"):
+        assert cache.get("a", lambda: trace) is trace

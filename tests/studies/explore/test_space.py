@@ -65,6 +65,9 @@ def test_what_cannot_be_varied_is_said() -> None:
         Space(LEGAL, vary={"sub_core.bank": (2,)})
     with pytest.raises(ConfigError, match="power of two"):
         Space(LEGAL, vary={"sub_core.banks": (3,)})
+    with pytest.raises(ConfigError, match=r"sub_core\.banks takes a whole number, such as 2, not 'a'"):
+        Space(LEGAL, vary={"sub_core.banks": (2, "a")})
+    assert Space(LEGAL, vary={"sub_core.banks": (2, 3)}).vary == {"sub_core.banks": (2, 3)}
 
 
 def test_a_point_runs_under_the_common_scheduler_unless_it_needs_another() -> None:

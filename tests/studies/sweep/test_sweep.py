@@ -143,6 +143,7 @@ def test_a_group_stands_for_its_kernels(tmp_path: Path) -> None:
         ("kernels = ", "is not TOML"),
         ("", "s.toml: kernels: names at least one kernel"),
         ('kernel = ["nn"]', "s.toml: kernel: there is no such key; did you mean 'kernels'?"),
+        ('kernels = ["nn"]\nmax_register = 32', "there is no such key; did you mean 'max_registers'?"),
         ("kernels = [1]", "takes names in quotes, not 1"),
         ('kernels = ["vectorad"]', "s.toml: Unknown kernel 'vectorad'. Did you mean vectoradd"),
         ('kernels = ["nn"]\nschemes = ["bwo"]', "Unknown scheme 'bwo'"),
@@ -162,6 +163,10 @@ def test_a_group_stands_for_its_kernels(tmp_path: Path) -> None:
         ),
         ('kernels = ["nn"]\n[fields]\n"sub_core.banks" = [1.5]', "takes whole numbers or strings, not 1.5"),
         (
+            'kernels = ["nn"]\n[scheme_fields.bow]\n"sub_core.banks" = [true]',
+            "s.toml: scheme_fields.bow.sub_core.banks: takes whole numbers or strings, not True",
+        ),
+        (
             f'kernels = ["nn"]\n[fields]\n"l1.latency" = [20, {1 << 63}]',
             f"l1.latency takes whole numbers of at most 64 bits, not {1 << 63}",
         ),
@@ -172,6 +177,7 @@ def test_mistakes_are_one_sentence(text: str, message: str, tmp_path: Path) -> N
     done = warpbank("sweep", str(tmp_path / "s.toml"), "--output", str(tmp_path / "s.parquet"))
     assert done.code == 2
     assert message in " ".join(done.err.split())
+    assert done.err.count("s.toml") <= 1
     assert not (tmp_path / "s.parquet").exists()
 
 

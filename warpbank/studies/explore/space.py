@@ -72,7 +72,10 @@ class Space:
             if path not in field_paths(self.machine):
                 raise ArgumentError(f"--vary: {unknown('field', path, field_paths(self.machine))}")
             refused = [value for value in values if not self._takes(path, value)]
-            if refused and len(refused) == len(values):
+            if len(refused) < len(values):
+                # A number may be one that the machines of some combinations take; text is a choice, or none.
+                refused = [value for value in refused if isinstance(value, str)]
+            if refused:
                 with_overrides(self.machine, [f"{path}={refused[0]}"])  # says why
 
     def _takes(self, path: str, value: Value) -> bool:

@@ -225,21 +225,17 @@ def read_sweep(path: Path) -> Sweep:
         )
     }
     lists["presets"] = tuple(_machine(path, name) for name in lists["presets"])
+    top.known += [name for name in _COMPILE if name not in content]
     top.done()
     if not kernels:
         top.fail("kernels", "names at least one kernel")
+    flat = dict(_flat(top, fields, ""))
+    of_schemes = {
+        scheme: dict(_flat(top, values, "", f"scheme_fields.{scheme}.")) for scheme, values in own.items()
+    }
     try:
         return Sweep(
-            kernels,
-            fields=dict(_flat(top, fields, "")),
-            engine=engine,
-            sample=sample,
-            scheme_fields={
-                scheme: dict(_flat(top, values, "", f"scheme_fields.{scheme}."))
-                for scheme, values in own.items()
-            },
-            **lists,
-            **options,
+            kernels, fields=flat, engine=engine, sample=sample, scheme_fields=of_schemes, **lists, **options
         )
     except WarpbankError as error:
         raise SweepError(f"{path}: {str(error).removeprefix('sweep: ')}") from None
