@@ -13,16 +13,8 @@ from warpbank.sim.inputs import named_in
 @pytest.mark.parametrize(
     ("name", "text", "found"),
     [
-        (
-            "kernelslist.g",
-            "MemcpyHtoD,0x1,4\nkernel-1.traceg\nkernel-2.traceg.gz\n",
-            ["kernel-1.traceg", "kernel-2.traceg.gz"],
-        ),
-        (
-            "k.toml",
-            '[buffers.x]\nfile = "x.npy"\n[[launch]]\n[launch.more]\nfile = "y.npy"\n',
-            ["x.npy", "y.npy"],
-        ),
+        ("list.g", "MemcpyHtoD,0x1,4\nkernel-1.traceg\nkernel-2.gz\n", ["kernel-1.traceg", "kernel-2.gz"]),
+        ("k.toml", '[x]\nfile = "x.npy"\n[[launch]]\n[launch.more]\nfile = "y.npy"\n', ["x.npy", "y.npy"]),
         ("k.toml", "[buffers.x]\nfile = 5\n", []),
         ("k.toml", "[buffers", []),
         ("k.ptx", 'file = "x.npy"', []),
