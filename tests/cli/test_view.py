@@ -71,3 +71,17 @@ def test_a_format_that_is_none() -> None:
     done = warpbank("view", "vectoradd", "--format", "film")
     assert done.code == 2
     assert "film" in done.err
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "wanted"),
+    [
+        ((), "v.html", ".json"),
+        (("--format", "html"), "v.kanata", ".html"),
+        (("--format", "kanata"), "v.json", ".kanata"),
+    ],
+)
+def test_a_name_of_another_format_is_refused(form: tuple[str, ...], name: str, wanted: str) -> None:
+    done = warpbank("view", "vectoradd", "--preset", "tiny", *form, "--output", name)
+    assert done.code == 2
+    assert f"is a file {wanted}, not {Path(name).suffix}; give another --format" in " ".join(done.err.split())

@@ -33,7 +33,7 @@ from warpbank.program.options import FREE_REGISTERS, CodeOrder, CompileOptions, 
 from warpbank.sim import experiment as exp
 from warpbank.sim import traced
 from warpbank.sim.output import check_file, write_text
-from warpbank.sim.view.formats import default_name, draw
+from warpbank.sim.view.formats import SUFFIXES, default_name, draw
 from warpbank.studies.examples import CYCLES, EXAMPLES, find, page, record
 
 #: Parameters that say what runs -> their options; an example does so itself.
@@ -107,6 +107,12 @@ def view(
         _example(context, example, scheme, preset, overrides, cycles, file)
         return
     first, end = window(cycles)
+    suffixes = {each: Path(suffix).suffix for each, suffix in SUFFIXES.items()}
+    if file is not None and file.suffix in suffixes.values() and file.suffix != suffixes[form]:
+        raise ArgumentError(
+            f"--format {form} is a file {suffixes[form]}, not {file.suffix}; give another --format, or another "
+            "name with --output"
+        )
     options = CompileOptions(code_order, constants, free_registers, max_registers)
     with progress.reporter() as report:
         experiment, notes = traced.choose(
