@@ -107,11 +107,11 @@ def view(
         _example(context, example, scheme, preset, overrides, cycles, file)
         return
     first, end = window(cycles)
-    suffixes = {each: Path(suffix).suffix for each, suffix in SUFFIXES.items()}
+    suffixes = {each: Path(f"view{suffix}").suffix for each, suffix in SUFFIXES.items()}
     if file is not None and file.suffix in suffixes.values() and file.suffix != suffixes[form]:
         raise ArgumentError(
-            f"--format {form} is a file {suffixes[form]}, not {file.suffix}; give another --format, or another "
-            "name with --output"
+            f"--format {form} is a file {suffixes[form]}, not {file.suffix}; give another --format, or "
+            "another name with --output"
         )
     options = CompileOptions(code_order, constants, free_registers, max_registers)
     with progress.reporter() as report:
