@@ -49,11 +49,13 @@ def lockstep(
     rtl, model = unit(config, entries, movers), Golden(count)
     moving: list[tuple[int, int] | None] = [None] * movers
     world = _Warps(config, entries, rng.choice((6, 20, 255)))
-    released = kept = 0
+    released = kept = launches = 0
 
     async def bench(ctx: Any) -> None:
-        nonlocal released, kept
+        nonlocal released, kept, launches
+        closing = False  # nothing issues any more: a launch follows when all has arrived
         for seq in range(cycles):
+            closing = closing or rng.random() < 0.02
             assert ctx.get(rtl.ended) == model.ended
             for warp, mask in enumerate(world.mapped):
                 ctx.set(rtl.mapped[warp], mask)
@@ -61,7 +63,7 @@ def lockstep(
             done = []
             for number, entry in enumerate(world.collecting):
                 slots = 0
-                if entry and rng.random() < 0.4:
+                if entry and (closing or rng.random() < 0.4):
                     slot = rng.choice(list(entry[1]))
                     slots = 1 << slot
                     done.append((number, slot))
@@ -76,7 +78,7 @@ def lockstep(
                     for r in range(256)
                     if world.writing[warp] >> r & 1 and (warp, r) not in arrived
                 ]
-                if pending and rng.random() < 0.05:
+                if pending and (closing or rng.random() < 0.05):
                     warp, register = rng.choice(pending)
                     arrived.append((warp, register))
                     for name, value in (("valid", 1), ("warp", warp), ("register", register)):
@@ -93,7 +95,7 @@ def lockstep(
             free = [number for number, entry in enumerate(world.collecting) if entry is None]
             issued = None
             dead = 0
-            open_ = not model.ended >> warp & 1
+            open_ = not closing and not model.ended >> warp & 1
             if open_ and free and rng.random() < 0.5:
                 live = [r for r in range(world.top) if world.mapped[warp] >> r & 1]
                 sources = rng.sample(live, min(len(live), rng.randint(0, 6)))
@@ -126,6 +128,9 @@ def lockstep(
                     ends |= 1 << slot
                     model.end(slot, world.mapped[slot])
             ctx.set(rtl.end, ends)
+            idle = not any(world.writing) and not any(world.collecting) and not any(moving)
+            launches += closing and idle and not ends
+            ctx.set(rtl.launch, closing and idle and not ends)
             # What is released was dead, and nobody reads or writes it.
             expected = sorted(model.released())
             found = sorted(
@@ -147,10 +152,10 @@ def lockstep(
                     for register in range(world.top)
                     if world.mapped[slot] & ~model.dying[slot] & ~model.moving[slot] >> register & 1
                 ]
-                if place is not None and rng.random() < 0.1:
+                if place is not None and (closing or rng.random() < 0.1):
                     model.moving[place[0]] &= ~(1 << place[1])
                     moving[number] = None
-                elif place is None and alive and rng.random() < 0.5:
+                elif place is None and alive and not closing and rng.random() < 0.5:
                     slot, register = moving[number] = rng.choice(alive)
                     model.moving[slot] |= 1 << register
             for number, slot in done:
@@ -165,11 +170,16 @@ def lockstep(
                 world.writing[warp] |= writes
                 if sources:
                     world.collecting[number] = (warp, dict(enumerate(sources)))
+            begins = ctx.get(rtl.launch)
             await ctx.tick()
             model.edge(world.mapped)
+            if begins:
+                world.mapped, closing = [0] * count, False
+                model.launch()
 
     simulate(rtl, bench)
     assert released
+    assert launches or cycles < 130
     return kept
 
 
