@@ -53,11 +53,13 @@ def lockstep(
     last: tuple[int, int] | None = None  # moved, or written first of all, in the cycle before
 
     def draw(cycle: int, close: tuple[int, int] | None) -> TraceUop:
-        """The uop of a cycle; often one that writes what was just written or moved."""
+        """The uop of a cycle; often one that writes what was just written or moved, or a register that stands
+        in one column with it."""
         warp, count = rng.randrange(core.warps), rng.randrange(MAX_DESTINATIONS + 1)
         destination = rng.choice(bases) + rng.randrange(REGISTERS - max(1, count) + 1)
-        if close is not None and close[1] + count <= 256 and rng.random() < 0.3:
-            warp, destination = close
+        beside = (close[1] + rng.choice((0, 0, MAX_DESTINATIONS))) if close is not None else 0
+        if close is not None and beside + count <= 256 and rng.random() < 0.4:
+            warp, destination = close[0], beside
         return make_uop(
             warp,
             cycle,
@@ -160,6 +162,10 @@ def lockstep(
 @given(machine=machines, seed=SEEDS, renames=booleans(), staged=booleans())
 def test_equals_golden(machine: str, seed: int, renames: bool, staged: bool) -> None:
     lockstep(machine, seed, renames=renames, staged=staged)
+
+
+def test_the_bank_of_a_register_follows_from_its_warp() -> None:
+    lockstep("per_warp", 1, cycles=60)
 
 
 class Missing(DecompressMoves):
