@@ -38,7 +38,7 @@ class Named(wiring.Signature):
     physical : Out, per slot.
     """
 
-    def __init__(self, config: SmConfig, tags: int = 1) -> None:
+    def __init__(self, config: SmConfig, tags: int) -> None:
         core = config.sub_core
         super().__init__(
             {
