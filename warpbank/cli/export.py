@@ -54,7 +54,7 @@ def export(
 
     if bench is None:
         check_file(file)
-    elif file.suffix in (".v", ".il") or os.path.isfile(file):
+    elif file.suffix in (".v", ".il") or (os.path.exists(file) and not os.path.isdir(file)):
         raise ArgumentError(
             f"--with-bench writes several files: --output names a folder, such as {file.stem}, not {file}"
         )
