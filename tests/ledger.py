@@ -69,7 +69,7 @@ def by_function(tests: Sequence[str]) -> dict[str, list[str]]:
 
 
 def passes(tests: Sequence[str], results: Mapping[str, Result]) -> dict[str, list[Run]]:
-    """Which of `tests` passed, short enough to be kept in the repository: runs of them in order, by
+    """Record of which of `tests` passed, short enough to be kept in the repository: runs of them in order, by
     function."""
 
     def passed(test: str) -> tuple[str, int] | None:

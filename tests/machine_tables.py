@@ -76,7 +76,7 @@ def _sources() -> str:
 
 
 def _summed(counter: Counter) -> str:
-    """What a counter is the sum of."""
+    """Events that a counter adds up, and the field that it adds."""
     events = " and ".join(f"`{event}`" for event in (counter.event, counter.also) if event)
     return events + (f".{counter.field}" if counter.field else "")
 

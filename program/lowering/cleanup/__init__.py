@@ -34,7 +34,7 @@ def clean(kernel: Kernel, *, optimize: bool = True) -> None:
 
 
 def _settle(kernel: Kernel, passes: Sequence[Callable[[Kernel], bool]]) -> None:
-    """Runs passes in turn until none of them changes anything, or for as long as that is worth it."""
+    """Runs passes in turn until none of them changes anything, at most `_ROUNDS` times."""
     for _ in range(_ROUNDS):
         if not sum(each(kernel) for each in passes):  # not any(): every pass gets its turn
             break

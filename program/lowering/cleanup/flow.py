@@ -27,7 +27,7 @@ def successors(kernel: Kernel) -> list[list[int]]:
 
 
 def _sources(kernel: Kernel) -> list[int]:
-    """How many blocks each block may follow."""
+    """Number of blocks that each block may follow."""
     sources = [0] * len(kernel.blocks)
     for after in successors(kernel):
         for following in after:

@@ -50,7 +50,7 @@ def _wide(
     """IADD, IADDC of a pair with an IMULW is IMADW."""
     if low.op != Op.IADD or high.op != Op.IADDC or len(low.pdst) != 1 or high.pdst or low.guard != high.guard:
         return None
-    if high.psrc != (Pred(low.pdst[0]),) or predicate_uses[low.pdst[0]] != 1:
+    if high.psrc != (Pred(low.pdst[0]),) or predicate_uses.get(low.pdst[0]) != 1:
         return None
     assert low.dst is not None
     if low.dst.index % 2 or high.dst != Reg(low.dst.index + 1):

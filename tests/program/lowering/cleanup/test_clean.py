@@ -8,7 +8,10 @@ from copy import deepcopy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.program.lowering.cleanup.bench import Drawn, Lane, becomes, check, kernel, text
+from tests.program.lowering.cleanup.bench import becomes, check
+from tests.program.lowering.cleanup.drawn import Drawn
+from tests.program.lowering.cleanup.lane import Lane
+from tests.program.lowering.cleanup.notation import kernel, text
 from warpbank.program.isa import Kernel
 from warpbank.program.lowering.cleanup import clean
 from warpbank.program.lowering.cleanup.coalesce import coalesce

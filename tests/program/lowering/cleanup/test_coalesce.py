@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.program.lowering.cleanup.bench import Drawn, becomes, check
+from tests.program.lowering.cleanup.bench import becomes, check
+from tests.program.lowering.cleanup.drawn import Drawn
 from warpbank.program.emulator import run_job
 from warpbank.program.launch import Job, Launch
 from warpbank.program.lowering import lower

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.program.lowering.cleanup.bench import Drawn, becomes, check
+from tests.program.lowering.cleanup.bench import becomes, check
+from tests.program.lowering.cleanup.drawn import Drawn
 from warpbank.program.lowering.cleanup.dead import remove_dead
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.program.lowering.cleanup.bench import becomes, kernel, p, v
+from tests.program.lowering.cleanup.bench import becomes
+from tests.program.lowering.cleanup.notation import kernel, p, v
 from warpbank.program.cfg import Cfg
 from warpbank.program.isa import PT, Imm, Instr, Pred
 from warpbank.program.lowering.cleanup.facts import Facts, plain_predicate, sign_from, zero_above

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.program.lowering.cleanup.bench import Lane, becomes, kernel
+from tests.program.lowering.cleanup.bench import becomes
+from tests.program.lowering.cleanup.lane import Lane
+from tests.program.lowering.cleanup.notation import kernel
 from warpbank.program.cfg import Cfg
 from warpbank.program.isa import Imm, Op
 from warpbank.program.lowering.cleanup.facts import Facts

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.program.lowering.cleanup.bench import Drawn, becomes, check, kernel
+from tests.program.lowering.cleanup.bench import becomes, check
+from tests.program.lowering.cleanup.drawn import Drawn
+from tests.program.lowering.cleanup.notation import kernel
 from warpbank.program.lowering.cleanup.propagate import propagate
 
 
