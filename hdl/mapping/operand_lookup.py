@@ -165,7 +165,7 @@ class OperandLookup(wiring.Component):
         m.d.comb += [
             arrives.eq(asked & read.source_valid.any()),
             number.eq(read.collector * self._tags + read.tag if self._tags > 1 else read.collector),
-            exempt.eq(Cat(place.exempt for place in self.place) & read.source_valid),
+            exempt.eq(Cat(place.exempt for place in self.place)),
         ]
         for slot, place in enumerate(self.place):
             m.d.comb += [place.warp.eq(read.warp), place.register.eq(read.sources[slot])]

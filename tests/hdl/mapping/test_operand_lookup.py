@@ -121,9 +121,15 @@ def lockstep(
 
 
 @FEW
-@given(machine=machines, tags=st.sampled_from([1, 3]), stages=st.integers(0, 2), seed=SEEDS)
+@given(machine=machines, tags=st.integers(1, 3), stages=st.integers(0, 2), seed=SEEDS)
 def test_equals_golden(machine: str, tags: int, stages: int, seed: int) -> None:
     lockstep(machine, seed, tags, stages=stages)
+
+
+@pytest.mark.parametrize("stages", [0, 2])
+@pytest.mark.parametrize("tags", [2, 3])
+def test_uops_of_one_collector_are_told_apart(tags: int, stages: int) -> None:
+    lockstep("per_warp", tags, tags, stages=stages)
 
 
 def test_a_younger_uop_may_go_first() -> None:
