@@ -11,8 +11,9 @@ TESTS = ROOT / "tests"
 #: Tests of all units of a folder, which import none of them by name.
 _OF_ALL = {"hdl": TESTS / "hdl" / "test_interfaces.py"}
 #: Tests of what a folder's sources do for a kernel, which import none of them by name: instructions with all
-#: operands, spilled and not, and what the allocator finds.
+#: operands, spilled and not, what the allocator finds, and names of registers behind each cache.
 _OF_RESULTS = {
+    "hdl/mapping": ("sim/test_lockstep_renaming.py",),
     "program/lowering": ("program/lowering", "program/semantics", "program/test_compiled_code.py"),
     "program/allocation": (
         "program/semantics",

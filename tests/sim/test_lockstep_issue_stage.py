@@ -55,6 +55,7 @@ RENAMING = [
     "malekeh+renaming",
     "bow-wr+renaming+gscalar-half",
     "rfc+renaming",
+    "ltrf+renaming",
     "renaming+scalar-rf",
 ]
 LOOK_UP = "sub_core.mapping.lookup_stages"

@@ -16,6 +16,7 @@ from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
 from warpbank.golden.mapping.availability import POLICIES
 from warpbank.program.hint_passes import with_hints
+from warpbank.program.random_programs.hinted import random_for
 from warpbank.program.random_programs.operations import random_op, random_trace
 from warpbank.program.random_programs.release import with_flags
 from warpbank.program.random_programs.strands import STRAND_REGISTERS, in_strands, with_strands
@@ -24,6 +25,7 @@ from warpbank.sim.engines.pysim import PysimEngine
 from warpbank.sim.lockstep import lockstep
 
 SCHEME = parse_scheme("renaming")
+SEED = 1
 CASES = [
     pytest.param(
         policy, scheduler, marks=() if (policy, scheduler) == ("wear_level", "lrr") else pytest.mark.long
@@ -104,6 +106,20 @@ def test_what_a_first_uop_lacks_is_looked_up_before_its_turn(seed: int, schedule
     assert outcome.divergence is None, f"seed {seed}: {outcome.divergence.reason}"
     assert outcome.result is not None
     assert outcome.result.counters["renaming.unmaps"]
+
+
+@pytest.mark.parametrize("scheme", ["ltrf+renaming", "rfc+renaming", "renaming+gscalar-half"])
+def test_others_have_places_with_stages_of_the_look_up(scheme: str) -> None:
+    """Behind a cache results are not located a cycle ahead; a decompress move takes no register."""
+    chosen = parse_scheme(scheme)
+    stage = ["sub_core.front_end.issue_stages=1", "sub_core.mapping.lookup_stages=2"]
+    config = with_overrides(preset("tiny"), ["sub_core.warps=2", "lanes=2", *stage])
+    program = random_for(chosen, config, SEED, ctas=1, divergent="gscalar" in scheme)
+    outcome = lockstep(program, config, chosen, PysimEngine())
+    assert outcome.divergence is None, f"seed {SEED}: {outcome.divergence.reason}"
+    assert outcome.result is not None
+    assert outcome.result.counters["renaming.unmaps"]
+    assert outcome.result.counters.get("gscalar.decompress_moves", 1)
 
 
 @pytest.mark.quick("gto")

@@ -131,14 +131,16 @@ def lockstep(
     cycles: int = 150,
     small: bool = True,
     stages: int = 0,
+    alone: bool = False,
 ) -> dict[str, int]:
-    """`stages`: of the look-up of names, on a machine with an issue stage if there are any. What first uops
-    lack, and where results go, is looked up a cycle ahead then."""
+    """`alone`: not even one CTA's registers fit, so that one warp is served first. `stages`: of the look-up
+    of names, on a machine with an issue stage if there are any. What first uops lack, and where results go,
+    is looked up a cycle ahead then."""
     rng = random.Random(seed)
     config = with_flags(SMALL[machine] if machine in SMALL else MACHINES[machine], policy)
     core = config.sub_core
     top = rng.choice([count for count in (6, 12, 100) if count <= core.warp_registers])
-    if small and rng.random() < 0.6:  # a file smaller than the demand
+    if alone or (small and rng.random() < 0.6):  # a file smaller than the demand
         config = with_flags(
             MACHINES[machine], policy, max(4, -(-(top + rng.randrange(top * core.warps)) // core.banks))
         )
@@ -171,7 +173,11 @@ def lockstep(
         ctx.set(rtl.start.registers, top)
         ctx.set(rtl.start.exempt, exempt)
         ctx.set(rtl.start.slots, slots)
-        kept = rng.randrange(core.warp_registers - exempt.bit_count() * slots) if rng.random() < 0.5 else 0
+        kept = (
+            rng.randrange(core.warp_registers - exempt.bit_count() * slots)
+            if rng.random() < 0.5 and not alone
+            else 0
+        )
         ctx.set(rtl.start.kept, kept)
         await ctx.tick()
         model.launch(top, exempt, slots, kept)
@@ -249,6 +255,8 @@ def lockstep(
                     assert found == ((slot % core.banks, 0) if place is None else place)
             events = log.take()
             assert seen(ctx, rtl.events) == events, f"cycle {cycle}"
+            freed = [(ctx.get(port.bank), ctx.get(port.row)) for port in rtl.released if ctx.get(port.valid)]
+            assert sorted(freed) == sorted(fields[-2:] for name, fields in events if name == "unmap")
             for name, _ in events:
                 counts[name] = counts.get(name, 0) + 1
             done()
@@ -378,6 +386,11 @@ FEWER = settings(FEW, max_examples=3, phases=[Phase.explicit, Phase.reuse, Phase
 def test_the_first_cycles_equal_golden(machine: str, policy: str, stages: int) -> None:
     """A short run, which most wrong changes do not outlive."""
     lockstep(machine, 1, policy, cycles=80, stages=stages)
+
+
+@pytest.mark.parametrize("stages", [0, 2])
+def test_one_warp_is_served_first(stages: int) -> None:
+    assert lockstep("tiny", 2, cycles=80, stages=stages, alone=True)["short"]
 
 
 @pytest.mark.quick("consolidate")
