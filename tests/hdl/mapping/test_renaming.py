@@ -46,8 +46,10 @@ def with_flags(config: SmConfig, policy: str = "consolidate", rows: int | None =
 class FrontEnd:
     """Uops of every warp, sound with regard to their flags, and what of them is in flight."""
 
-    def __init__(self, rng: random.Random, config: SmConfig, entries: int, top: int) -> None:
-        self.rng, self.config, self.top = rng, config, top
+    def __init__(
+        self, rng: random.Random, config: SmConfig, entries: int, top: int, counts: tuple[int, ...]
+    ) -> None:
+        self.rng, self.config, self.top, self.counts = rng, config, top, counts
         warps = config.sub_core.warps
         self.live: list[set[int]] = [
             set() for _ in range(warps)
@@ -76,7 +78,7 @@ class FrontEnd:
         sources = rng.sample(live, min(len(live), rng.randint(0, 6)))
         if rng.random() < 0.05 and len(sources) < 6:
             sources += rng.sample([r for r in range(self.top) if r not in sources], 1)
-        count = rng.choice((0, 1, 1, 1, 2, 4))
+        count = rng.choice(self.counts)
         destination = rng.randrange(self.top - count)
         dead = sum(
             1 << slot
@@ -132,10 +134,11 @@ def lockstep(
     small: bool = True,
     stages: int = 0,
     alone: bool = False,
+    widths: tuple[int, ...] = (0, 1, 1, 1, 2, 4),
 ) -> dict[str, int]:
-    """`alone`: not even one CTA's registers fit, so that one warp is served first. `stages`: of the look-up
-    of names, on a machine with an issue stage if there are any. What first uops lack, and where results go,
-    is looked up a cycle ahead then."""
+    """`alone`: not even one CTA's registers fit, so that one warp is served first. `widths`: numbers of
+    registers that a uop may write. `stages`: of the look-up of names, on a machine with an issue stage if
+    there are any. What first uops lack, and where results go, is looked up a cycle ahead then."""
     rng = random.Random(seed)
     config = with_flags(SMALL[machine] if machine in SMALL else MACHINES[machine], policy)
     core = config.sub_core
@@ -155,7 +158,7 @@ def lockstep(
     )  # warp slots that the launch uses
     log = Log()
     rtl, model = unit(config, Collection(entries), 2, probe=True), Golden(core, log.probe)
-    front = FrontEnd(rng, config, entries, top)
+    front = FrontEnd(rng, config, entries, top, widths)
     counts = {"short": 0, "choosing": 0, "map": 0, "unmap": 0, "exempt": 0}
     exempt, new = 0, (1 << core.warps) - 1  # warps that have issued, or had no uop, in the cycle before
     asked: dict[int, tuple[int, int]] = {}  # results that were looked up then
@@ -391,6 +394,11 @@ def test_the_first_cycles_equal_golden(machine: str, policy: str, stages: int) -
 @pytest.mark.parametrize("stages", [0, 2])
 def test_one_warp_is_served_first(stages: int) -> None:
     assert lockstep("tiny", 2, cycles=80, stages=stages, alone=True)["short"]
+
+
+@pytest.mark.parametrize("stages", [0, 2])
+def test_each_uop_takes_four_registers(stages: int) -> None:
+    assert lockstep("tiny", 1, cycles=40, stages=stages, widths=(4,))["short"]
 
 
 @pytest.mark.quick("consolidate")
