@@ -11,8 +11,10 @@ TESTS = ROOT / "tests"
 #: Tests of all units of a folder, which import none of them by name.
 _OF_ALL = {"hdl": TESTS / "hdl" / "test_interfaces.py"}
 #: Tests of what a folder's sources do for a kernel, which import none of them by name: instructions with all
-#: operands, spilled and not, what the allocator finds, and names of registers behind each cache.
+#: operands, spilled and not, what the allocator finds, and what register files do that are joined.
 _OF_RESULTS = {
+    "hdl/collector": ("sim/test_lockstep_combined.py",),
+    "hdl/hierarchy": ("sim/test_lockstep_ltrf.py",),
     "hdl/mapping": ("sim/test_lockstep_renaming.py",),
     "program/lowering": ("program/lowering", "program/semantics", "program/test_compiled_code.py"),
     "program/allocation": (

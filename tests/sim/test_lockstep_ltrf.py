@@ -90,6 +90,27 @@ def test_registers_of_one_bank_that_were_chosen_together(scheme: str, seed: int)
     assert outcome.divergence is None, f"seed {seed}: {outcome.divergence.reason}"
 
 
+@pytest.mark.quick("ltrf-plus*")
+@pytest.mark.parametrize(
+    "scheme", ["ltrf-plus+bow-wb+renaming+gscalar", "ltrf-plus+gscalar-half", "ltrf+bow-wb"]
+)
+def test_what_is_dirty_beside_others(scheme: str) -> None:
+    """Registers that are written back if they are dirty, of which collectors evict values, and banks know
+    encodings."""
+    chosen = parse_scheme(scheme)
+    overrides = ("cache.registers=8", "active_warps=2", "cache.write_back=dirty", "warps=3", "rows=64")
+    machine = with_overrides(preset("tiny"), ["lanes=2", *(CORE + override for override in overrides)])
+    config = chosen.machine(machine)
+    trace = random_for(chosen, config, 1, ctas=1, warps=3, divergent="half" in scheme)
+    outcome = lockstep(trace, config, chosen, PysimEngine())
+    assert outcome.divergence is None, f"seed 1: {outcome.divergence.reason}"
+    assert outcome.result is not None
+    counters = outcome.result.counters
+    assert counters["cache.reads"]
+    assert counters["rf.write_backs"]
+    assert counters["boc.forwards"] or "bow" not in scheme
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("scheme", "latency"),

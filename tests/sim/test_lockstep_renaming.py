@@ -108,7 +108,8 @@ def test_what_a_first_uop_lacks_is_looked_up_before_its_turn(seed: int, schedule
     assert outcome.result.counters["renaming.unmaps"]
 
 
-@pytest.mark.parametrize("scheme", ["ltrf+renaming", "rfc+renaming", "renaming+gscalar-half"])
+@pytest.mark.quick("ltrf*", "*half")
+@pytest.mark.parametrize("scheme", ["ltrf+renaming", "rfc+renaming", "bow-wr+renaming+gscalar-half"])
 def test_others_have_places_with_stages_of_the_look_up(scheme: str) -> None:
     """Behind a cache results are not located a cycle ahead; a decompress move takes no register."""
     chosen = parse_scheme(scheme)

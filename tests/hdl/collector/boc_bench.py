@@ -52,6 +52,7 @@ BOCS: dict[str, SmConfig] = {
     "short": machine(3, 7, "6", 3),
     "narrow": machine(2, 2, "full", 2),
     "single": machine(1, 4, "7", 1),
+    "eight": machine(1, 4, "8", 1),
     "staged": machine(3, 3, "full", 2, 1),
     "staged_short": machine(2, 7, "6", 3, 1),
     "staged_half": machine(2, 3, "half", 2, 1),

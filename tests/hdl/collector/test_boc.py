@@ -127,11 +127,13 @@ class _Step:
     Parameters
     ----------
     uop : fields of the uop, which issues as soon as it may; none: nothing issues in `cycles`.
+    slides : the warp issues a uop that needs no collector in each of the `cycles`.
     eviction, offering : as of the bench, up to the next step.
     """
 
     uop: dict[str, Any] | None = None
     cycles: int = 1
+    slides: bool = False
     eviction: float = 1.0
     offering: float = 1.0
 
@@ -161,6 +163,7 @@ class _Scripted(Bench):
         if step.uop is not None and self.model.may_issue & 1:
             uop = make_uop(0, self.seqs[0], unit=Unit.ALU, **step.uop)
             self.uop = None if self.scoreboard.hazard(uop) else uop
+        self.slides = step.slides and bool(self.model.may_slide & 1)
         if self.uop is not None or (step.uop is None and self._cycles >= step.cycles):
             self._step, self._cycles = next(self._script, None), 0
 
@@ -179,6 +182,32 @@ def test_of_two_entries_the_older_one_is_squeezed_out_up_to_the_oldest_age() -> 
     bench = _Scripted("single", script).run(4 * len(script))
     assert bench.ended
     assert bench.happened["squeeze"] == 4
+
+
+def _transient(destination: int, count: int, *sources: int) -> _Step:
+    """A uop whose results nobody wants in the banks."""
+    values = [np.array([number + 1], np.uint32) for number in range(count)]
+    written = {"destination": destination, "count": count, "lane_mask": 1, "values": values}
+    return _Step({**written, "write_back": TO_COLLECTOR, "sources": sources})
+
+
+def test_what_slides_out_of_a_full_window_is_counted() -> None:
+    """Transient results in all entries, which leave together."""
+    script = [_transient(0, 4), _transient(4, 4, 0, 1, 2, 3), _Step(cycles=20), _Step(cycles=8, slides=True)]
+    bench = _Scripted("eight", script).run(60)
+    assert bench.ended
+    assert bench.happened["transient"] == 8
+
+
+def test_what_a_uop_in_collection_reads_does_not_slide_out() -> None:
+    """It waits for the operands of the banks, while the window passes."""
+    script: list[_Step] = []
+    for _ in range(3):
+        script += [_transient(0, 2), _Step(cycles=8), _read(0, 8, 9, 10, 11, 12)]
+        script += [_Step(cycles=6, slides=True), _Step(cycles=20), _Step(cycles=6, slides=True)]
+    bench = _Scripted("eight", script).run(180)
+    assert bench.ended
+    assert bench.happened["transient"] == 6
 
 
 @pytest.mark.parametrize(("machine", "unit"), [("single", Boc), ("staged", Boc), ("staged", WriteThrough)])
