@@ -82,8 +82,9 @@ class MainRegisterFile(Hooked):
     first : In. Writer whose offer goes first, then the next ones in order, wrapping around.
     write : Out(WriteBack) per bank. What is written; its value comes in, `late` cycles later. What collectors
         evict brings its own; if `late`, its value comes in here, too.
-    landed : Out(Written) per bank; per unit if the collectors keep results and the storage never `waits`. A
-        result is there from the next cycle on (scoreboard release interface).
+    landed : Out(Written) per bank; per unit, if the storage never `waits`, where the collectors keep results
+        or there are more banks than units. A result is there from the next cycle on (scoreboard release
+        interface).
     stored : Out(Stored) per bank, if the storage compresses. So is a value, compressed or not.
     owed : Out(Owed) per value that collectors evict and, if `cached`, per bank, if those are compressed here.
         Asks whether a result of the register is to come: then the value is kept as it is.
@@ -150,8 +151,9 @@ class MainRegisterFile(Hooked):
         banks, caches = core.banks, core.banks if cached else 0
         self._writers = collection.writers
         self.layout = metadata = metadata_layout(storage.parts)
-        #: A register lands when its bank has it, not when a unit's result is taken.
-        self._by_bank = not cached and (storage.waits or not collection.keeps)
+        #: A register lands when its bank has it, not when a unit's result is taken: it has to where the
+        #: storage waits, and there is less to look at where banks are few.
+        self._by_bank = not cached and (storage.waits or not (collection.keeps or banks > UNITS))
         compresses = bool(storage.parts) and not (cached and not operands)  # else the cache does it
         alone = evicts + caches  # values of all lanes that nobody has described
         members: dict[str, wiring.Member] = {
@@ -162,9 +164,7 @@ class MainRegisterFile(Hooked):
             "evicted": In(evicted_stream(config)).array(evicts),
             "first": In(bits(self._writers)),
             "write": Out(WriteBack(config)).array(banks),
-            "landed": Out(Written(config)).array(
-                0 if cached else banks if self._by_bank else collection.keeps
-            ),
+            "landed": Out(Written(config)).array(0 if cached else banks if self._by_bank else UNITS),
             "stored": Out(Stored(config)).array(banks if compresses else 0),
             "owed": Out(Owed(config)).array(alone if compresses else 0),
             "ports": In(core.collectors if operands and cached else 0),
