@@ -67,8 +67,8 @@ STALLS: dict[Stall, str] = {
     Stall.BARRIER: "A warp waits at a CTA barrier.",
     Stall.NO_WARP: "No warp slot holds a warp that still has uops to issue.",
     Stall.CHOSEN: (
-        "A warp was chosen, and its uop issues in the next cycle at the earliest, since the machine has a "
-        "stage between choice and issue (`front_end.issue_stages`). Counts before every other reason."
+        "A warp was chosen, and its uop issues in a later cycle, since the machine has stages between choice "
+        "and issue (`front_end.issue_stages`). Counts before every other reason."
     ),
 }
 

@@ -89,10 +89,10 @@ class FrontEndConfig(_Checked):
     issue_stages: int = item(
         0,
         "cycles",
-        "registered stages between the choice of a warp and the issue of its uop; with one, a warp issues in "
-        "every second cycle at most",
+        "registered stages of issue: behind the choice of a warp, behind the read of its uop, in front of "
+        "the choice; with n, a warp issues in every (n + 1)th cycle at most",
         low=0,
-        high=1,
+        high=3,
     )
 
 

@@ -88,8 +88,8 @@ class SubCore:
         self.status = Status(self.buffers, self.scoreboard)
         self._entries = self.buffers.entries
         self.scheduler = build_scheduler(config, scheme, probe)
-        staged = core.front_end.issue_stages > 0
-        self.choice = (IssueStage if staged else Choice)(self.scheduler.pick)
+        stages, pick = core.front_end.issue_stages, self.scheduler.pick
+        self.choice = IssueStage(pick, stages) if stages else Choice(pick)
         self.main = build_main(config, scheme, self.scoreboard.pending, probe)
         self.mapping, self.storage = self.main.mapping, self.main.storage
         self.registers = build_registers(config, scheme, self.main, self.scoreboard.quiet, probe)
@@ -233,7 +233,7 @@ class SubCore:
         else:
             if collectors.waits(ready & ~status.free):
                 collectors.wait()
-            reason = _CHOSEN if self.choice.picks and not turn else status.stall(refused, active)
+            reason = _CHOSEN if self.choice.comes and not turn else status.stall(refused, active)
         # account
         self._ready_pending = 0 if self.choice.picks else (status.ready & ~self._active).bit_count()
         self.stalls[reason] += 1

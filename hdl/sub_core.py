@@ -371,6 +371,11 @@ class SubCore(wiring.Component):
             collectors.ready.eq(status.collecting),
             collectors.idle.eq(~status.issues),
             *(collectors.sthld.eq(sthld) for sthld in optional(self, "sthld")),
+            *(
+                asked.eq(coming)
+                for coming in optional(status, "coming")
+                for asked in (buffers.coming, self.scoreboard.coming)
+            ),
         ]
         for warp, first in enumerate(moves.first):
             wiring.connect(m, buffers.hazards[warp], first)

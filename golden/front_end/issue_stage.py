@@ -18,12 +18,13 @@ class Choice:
     Attributes
     ----------
     picks : the scheduler picks a warp in this cycle.
+    comes : a warp that has been picked has its turn in a later cycle.
     chosen : mask of the warp that was picked before this cycle and has its turn now: none.
     """
 
     def __init__(self, pick: Pick) -> None:
         self._pick = pick
-        self.picks = False
+        self.picks = self.comes = False
         self.chosen = 0
 
     def step(self, ready: int, eligible: int, holds: int) -> int:
@@ -44,26 +45,46 @@ class Choice:
 
 
 class IssueStage(Choice):
-    """Issue stage: a register between the choice of a warp and the issue of its uop
+    """Issue stages: registers between what is known of the warps and the issue of a uop
     (`front_end.issue_stages`).
 
     The scheduler picks among all warps that are active and have no hazard, and does not ask whether a
-    collector would take the uop. That is asked in the next cycle, in which the warp has its turn: its uop
-    issues, or, if no collector takes it or the warp is not active any more, stays in its buffer. What the
-    scoreboard knows of a warp that has its turn is a cycle old, so it is not picked in that cycle: a warp
-    issues in every second cycle at most.
+    collector would take the uop. That is asked when the warp has its turn: its uop issues, or, if no
+    collector takes it or the warp is not active any more, stays in its buffer. A warp that was picked is not
+    picked again up to the cycle of its turn, after which the scoreboard knows what it issued: with n stages a
+    warp issues in every (n + 1)th cycle at most. The first stage stands behind the choice, the second one
+    behind the read of the uop, the third one in front of the choice.
 
-    Latency: picked in cycle t, a warp has its turn in t + 1, and can be picked again in t + 2.
+    Latency: with one stage or two, picked in cycle t, a warp has its turn in t + 1 or t + 2; with three,
+    without hazard in cycle t, it is picked in t + 1 at the earliest and has its turn in t + 3. It can be
+    picked again in the cycle after its turn, with three stages in the one after that.
+
+    Parameters
+    ----------
+    pick : of the scheduler.
+    stages : 1 to 3.
     """
 
+    def __init__(self, pick: Pick, stages: int = 1) -> None:
+        super().__init__(pick)
+        self._coming = [0] * min(stages - 1, 1)  # masks of the warps whose turn comes in a later cycle
+        self._early = stages > 2
+        self._known = 0  # with three stages: warps that could be picked in the cycle before
+
     def step(self, ready: int, eligible: int, holds: int) -> int:
-        """Return the warp that issues in this cycle, picked in the cycle before; -1: none."""
-        turn = self.chosen
-        candidates = ready & ~turn
+        """Return the warp that issues in this cycle, picked before; -1: none."""
+        turn = picked = self.chosen
+        for mask in self._coming:
+            picked |= mask
+        candidates = (self._known if self._early else ready) & ~picked
+        self._known = ready & ~picked
         self.picks = candidates != 0
-        self.chosen = 1 << self._pick(candidates, holds) if candidates else 0
+        self.comes = self.picks or picked != turn
+        self._coming.append(1 << self._pick(candidates, holds) if candidates else 0)
+        self.chosen = self._coming.pop(0)
         return turn.bit_length() - 1 if turn & eligible else -1
 
     def busy(self, ready: int, eligible: int) -> bool:
-        """Whether a warp is picked or has its turn in the next cycle, in which `ready` holds."""
-        return ready != 0 or self.chosen != 0
+        """Whether a warp is picked or comes to its turn in one of the next cycles, in the first of which
+        `ready` holds."""
+        return ready != 0 or self.chosen != 0 or any(self._coming) or (self._early and self._known != 0)

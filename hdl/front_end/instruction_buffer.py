@@ -136,7 +136,10 @@ class InstructionBuffers(wiring.Component):
     hazards : Out(Hazards) per warp. Registers and predicates of the first uop; meaningful where `first`.
     pop : In(1). The first uop of `warp` issues in this cycle.
     warp : In(bits(warps)). Warp that the scheduler picked.
-    uop : Out(uop_layout). The first uop of `warp`; combinational.
+    coming : In(bits(warps)), if the machine has two issue stages or more. Warp that the scheduler picked for
+        the next cycle.
+    uop : Out(uop_layout). The first uop of `warp`; combinational. With `coming` from a register: of the warp
+        that was coming in the cycle before.
     heads : Out(uop_layout) per warp, if they are `shown`. Its first uop.
     entry : Out(Entry), if the machine takes extra bits. Warps that enter an interval.
     events : Out(Events), if `probe`. Uops that are filled, and extra bits that are served.
@@ -153,6 +156,7 @@ class InstructionBuffers(wiring.Component):
     hazards: list[HazardsInterface]
     pop: Signal
     warp: Signal
+    coming: Signal
     uop: Record
     heads: list[Record]
     entry: EntryInterface
@@ -177,6 +181,7 @@ class InstructionBuffers(wiring.Component):
             "hazards": Out(Hazards()).array(core.warps),
             "pop": In(1),
             "warp": In(core.warp_width),
+            **({"coming": In(core.warp_width)} if core.front_end.issue_stages > 1 else {}),
             "uop": Out(uop_layout(config)),
             "heads": Out(uop_layout(config)).array(core.warps if shown else 0),
             **({"entry": Out(Entry(config))} if config.takes_bits else {}),
@@ -213,7 +218,12 @@ class InstructionBuffers(wiring.Component):
             rows = Array(Value.cast(head) for head in self.heads)
         else:
             rows = Array(Value.cast(read_at(m, entries, first)) for first in firsts)
-        m.d.comb += Value.cast(self.uop).eq(rows[self.warp])
+        if core.front_end.issue_stages > 1:  # nothing of a warp issues up to its turn: its first uop stays
+            read = record(shape, name="read", reset_less=True)
+            m.d.sync += read.as_value().eq(rows[self.coming])
+            m.d.comb += Value.cast(self.uop).eq(read.as_value())
+        else:
+            m.d.comb += Value.cast(self.uop).eq(rows[self.warp])
         filled = decode(m, fill.warp, fill.valid, warps, "filled")
         popped = decode(m, self.warp, self.pop, warps, "popped")
         with m.If(fill.valid):

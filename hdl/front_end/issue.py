@@ -23,6 +23,7 @@ from warpbank.hdl.interfaces import (
     Start,
     StartInterface,
     issue_stream,
+    optional,
 )
 from warpbank.hdl.layouts import UNITS, uop_layout
 from warpbank.hdl.probe import Events, EventsInterface, emit
@@ -60,6 +61,7 @@ class Status(wiring.Component):
     over : Out(warps). Warps that had no uop left to issue before this cycle. From registers.
     pick : In(bits(warps)). Warp that the scheduler picked.
     warp : Out(bits(warps)), if the machine has an issue stage. Warp that has its turn; else `pick` has it.
+    coming : Out(bits(warps)), if it has two or more. Warp that has its turn in the next cycle.
     uop : In(uop_layout). First uop of the warp that has its turn.
     issues : Out(1). A uop issues.
     issue : Out(issue_stream). Issue interface: the uop that issues, if it collects.
@@ -124,6 +126,7 @@ class Status(wiring.Component):
             "over": Out(core.warps),
             "pick": In(core.warp_width),
             **({"warp": Out(core.warp_width)} if self._staged else {}),
+            **({"coming": Out(core.warp_width)} if core.front_end.issue_stages > 1 else {}),
             "uop": In(uop_layout(config)),
             "issues": Out(1),
             "issue": Out(issue_stream(config)),
@@ -191,8 +194,9 @@ class Status(wiring.Component):
         return m
 
     def _stage(self, m: Module, ready: Value, takes: Value) -> IssueStage:
-        """Build the issue stage, in which a warp has its turn a cycle after it was picked."""
-        stage = m.submodules.stage = IssueStage(self._config.sub_core.warps)
+        """Build the issue stages, behind which a warp has its turn some cycles after it was picked."""
+        core = self._config.sub_core
+        stage = m.submodules.stage = IssueStage(core.warps, core.front_end.issue_stages)
         m.d.comb += [
             stage.ready.eq(ready),
             stage.takes.eq(self.active & takes),
@@ -200,8 +204,9 @@ class Status(wiring.Component):
             self.eligible.eq(stage.candidates),
             self.warp.eq(stage.warp),
             self.issues.eq(stage.issued.any()),
+            *(coming.eq(stage.coming) for coming in optional(self, "coming")),
         ]
-        self._chosen = ~stage.turn & stage.candidates.any()
+        self._chosen = ~stage.turn & (stage.candidates.any() | stage.comes)
         return stage
 
     def _reason(self, m: Module, here: Value, ready: Value, fenced: Value, at_barrier: Value) -> Signal:

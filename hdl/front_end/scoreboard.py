@@ -26,6 +26,7 @@ from warpbank.hdl.interfaces import (
     Written,
     WrittenInterface,
     issue_stream,
+    optional,
 )
 from warpbank.hdl.layouts import REGISTER_WIDTH, UNITS
 from warpbank.hdl.round_robin import decode
@@ -101,6 +102,8 @@ class Scoreboard(wiring.Component):
     issue : In(issue_stream). A uop that collects issues: what it reads and writes is pending from the next
         cycle on.
     writes : In(4). Which destinations of its warp's first uop it writes, the first one lowest.
+    coming : In(bits(warps)), if the machine has two issue stages or more. Warp whose uop may issue in the
+        next cycle.
     entry : In(bits(entries)). Number of that uop among those in collection.
     read : In(ReadDone) per entry. Operands were read.
     written : In(Written) per write. A register was written.
@@ -120,6 +123,7 @@ class Scoreboard(wiring.Component):
     quiet: Signal
     issue: AlwaysInterface
     writes: Signal
+    coming: Signal
     entry: Signal
     read: list[ReadDoneInterface]
     written: list[WrittenInterface]
@@ -158,6 +162,7 @@ class Scoreboard(wiring.Component):
                 "distant": Out(core.warps if far else 0),
                 "issue": In(issue_stream(config)),
                 "writes": In(MAX_DESTINATIONS),
+                **({"coming": In(core.warp_width)} if core.front_end.issue_stages > 1 else {}),
                 "entry": In(range(max(2, entries))),
                 "read": In(ReadDone(config)).array(entries),
                 "written": In(Written(config)).array(core.banks if writes is None else writes),
@@ -173,7 +178,7 @@ class Scoreboard(wiring.Component):
         issued = decode(m, self.issue.payload.warp, self.issue.valid, warps, "issued")
         predicates = self._predicates(m)
         reads = self._reads(m)
-        destinations = self._destinations()
+        destinations = self._destinations(m)
         blocked: list[Value] = []
         memory: list[Value] = []
         distant: list[Value] = []
@@ -194,9 +199,14 @@ class Scoreboard(wiring.Component):
             m.d.comb += self.distant.eq(Cat(distant))
         return m
 
-    def _destinations(self) -> list[Value]:
-        """Registers that a uop which issues may write: those of its warp's first uop, added up before."""
-        first = Array(hazards.registers.as_value() for hazards in self.hazards)[self.issue.payload.warp]
+    def _destinations(self, m: Module) -> list[Value]:
+        """Registers that a uop which issues may write: those of its warp's first uop, added up before, and
+        with two issue stages looked up before."""
+        of_warps = Array(hazards.registers.as_value() for hazards in self.hazards)
+        first: Value = of_warps[self.issue.payload.warp]
+        for coming in optional(self, "coming"):
+            first = Signal(len(first), name="registers_of_coming", reset_less=True)
+            m.d.sync += first.eq(of_warps[coming])
         return [first.word_select(MAX_SOURCES + number, REGISTER_WIDTH) for number in range(MAX_DESTINATIONS)]
 
     def _registers(

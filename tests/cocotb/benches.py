@@ -120,7 +120,9 @@ BENCHES: dict[str, Any] = {
         "cache_aware", MACHINES[machine].sub_core.warps, seed
     ),
     "two_level": _two_level,
-    "issue_stage": lambda machine, seed: test_issue_stage.lockstep(MACHINES[machine].sub_core.warps, seed),
+    "issue_stage": lambda machine, seed: test_issue_stage.lockstep(
+        MACHINES[machine].sub_core.warps, seed, stages=1
+    ),
     # Of each four seeds that one draws the buffers that were exported.
     "instruction_buffers": lambda machine, seed, flags="off": test_instruction_buffer.lockstep(
         machine, seed & ~3 | 1, flags=flags

@@ -21,8 +21,8 @@ class Harness(Elaboratable):
     """A scoreboard and an issue stage. Any uops stand first, and stay until they issue; the scheduler picks
     anyone of the candidates; anything may be taken, read and written in any cycle."""
 
-    def __init__(self, stage: type[IssueStage] = IssueStage) -> None:
-        self.board, self.stage = Small(CONFIG, ENTRIES), stage(WARPS)
+    def __init__(self, stage: type[IssueStage] = IssueStage, stages: int = 1) -> None:
+        self.board, self.stage = Small(CONFIG, ENTRIES), stage(WARPS, stages)
         board = self.board
         self.here, self.last = Signal(WARPS), Signal(WARPS)  # has a uop; issued in the cycle before
         self.uop = Signal(len(board.issue.payload.uop.as_value()))
@@ -55,6 +55,9 @@ class Harness(Elaboratable):
         m.d.sync += last.eq(stage.issued)
         m.d.comb += [
             Assert(~(stage.turn & board.blocked.bit_select(stage.warp, 1))),
+            Assert((stage.candidates & board.blocked) == 0),
+            Assert(~(stage.comes & board.blocked.bit_select(stage.coming, 1))),
+            Assert(~(stage.comes & stage.turn & (stage.coming == stage.warp))),
             Assert((last & stage.issued) == 0),
             Assert((stage.issued & (stage.issued - 1)[:WARPS]) == 0),
             Assert((stage.issued & ~stage.takes) == 0),
@@ -63,13 +66,15 @@ class Harness(Elaboratable):
         return m
 
 
-def test_what_was_picked_has_no_hazard(tmp_path: Path) -> None:
-    harness = Harness()
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_what_was_picked_has_no_hazard(stages: int, tmp_path: Path) -> None:
+    harness = Harness(stages=stages)
     prove(harness, harness.free, 4, tmp_path, inductive=True)
 
 
+@pytest.mark.parametrize("stages", [1, 3])
 @pytest.mark.parametrize("mutant", [Again, Sure])
-def test_mutants_are_refuted(mutant: Any, tmp_path: Path) -> None:
-    harness = Harness(mutant)
+def test_mutants_are_refuted(mutant: Any, stages: int, tmp_path: Path) -> None:
+    harness = Harness(mutant, stages)
     with pytest.raises(Refuted):
-        prove(harness, harness.free, 5, tmp_path)
+        prove(harness, harness.free, 6, tmp_path)

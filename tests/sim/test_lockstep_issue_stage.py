@@ -1,4 +1,4 @@
-"""Golden and RTL in lockstep on machines with an issue stage, on random programs; on the programs of
+"""Golden and RTL in lockstep on machines with issue stages, on random programs; on the programs of
 `warpbank schemes --check` with
 
     pytest -m long tests/sim/test_lockstep_issue_stage.py
@@ -77,9 +77,10 @@ MACHINES = [
 ]
 
 
-def run(scheme: str, *overrides: str) -> Outcome:
+def run(scheme: str, *overrides: str, stages: int = 1) -> Outcome:
     """A random program, under Amaranth's simulator."""
-    config, chosen = with_overrides(preset("tiny"), [*SMALL, STAGE, *overrides]), parse_scheme(scheme)
+    staged = f"sub_core.front_end.issue_stages={stages}"
+    config, chosen = with_overrides(preset("tiny"), [*SMALL, staged, *overrides]), parse_scheme(scheme)
     return lockstep(random_for(chosen, config, 1), config, chosen, PysimEngine())
 
 
@@ -87,6 +88,16 @@ def run(scheme: str, *overrides: str) -> Outcome:
 @pytest.mark.parametrize("scheme", ["baseline", "malekeh+gscalar+renaming", "ltrf-plus", "bow-wr"])
 def test_every_event_of_every_cycle(scheme: str) -> None:
     outcome = run(scheme)
+    assert outcome.divergence is None, f"seed 1: {outcome.divergence.reason}"
+    assert outcome.result is not None
+    assert outcome.result.stalls["chosen"]
+
+
+@pytest.mark.quick("ltrf-plus+gscalar+renaming-3")
+@pytest.mark.parametrize("stages", [2, 3])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_more_stages(scheme: str, stages: int) -> None:
+    outcome = run(scheme, "lanes=2", stages=stages)
     assert outcome.divergence is None, f"seed 1: {outcome.divergence.reason}"
     assert outcome.result is not None
     assert outcome.result.stalls["chosen"]

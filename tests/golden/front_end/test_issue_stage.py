@@ -44,6 +44,30 @@ def test_a_warp_alone_has_every_second_cycle() -> None:
     assert [stage.step(1, 1, 0) for _ in range(6)] == [-1, 0, -1, 0, -1, 0]
 
 
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_a_warp_alone_has_a_turn_in_every_cycle_but_one_per_stage(stages: int) -> None:
+    stage = IssueStage(lowest, stages)
+    issued = [cycle for cycle in range(20) if stage.step(1, 1, 0) == 0]
+    assert issued == list(range(stages, 20, stages + 1))
+
+
+def test_two_stages_let_others_pass_between_choice_and_turn() -> None:
+    stage = IssueStage(lowest, 2)
+    assert [stage.step(0b111, 0b111, 0) for _ in range(8)] == [-1, -1, 0, 1, 2, 0, 1, 2]
+    assert stage.comes
+
+
+def test_three_stages_look_for_hazards_before_the_choice() -> None:
+    stage = IssueStage(lowest, 3)
+    stage.step(0b01, 0b11, 0)
+    assert not stage.picks
+    assert stage.busy(0, 0)
+    stage.step(0b10, 0b11, 0)
+    assert stage.picks
+    assert [stage.step(0, 0b11, 0) for _ in range(4)] == [-1, 0, 1, -1]
+    assert not stage.busy(0, 0)
+
+
 def test_a_turn_is_lost_where_nobody_takes_the_uop() -> None:
     """And the warp is picked again, a cycle later."""
     stage = IssueStage(lowest)
@@ -64,10 +88,12 @@ def test_it_is_busy_while_anybody_is_ready_or_has_the_turn() -> None:
     assert stage.busy(0, 0)
 
 
+@pytest.mark.parametrize("stages", [1, 2, 3])
 @pytest.mark.parametrize("scheme", ["baseline", "bow-wr", "malekeh", "ltrf", "gscalar", "renaming", "rfc"])
-def test_a_warp_issues_in_every_second_cycle_at_most(scheme: str) -> None:
+def test_a_warp_issues_once_in_so_many_cycles_at_most(scheme: str, stages: int) -> None:
     """And nothing depends on which cycles are slept through."""
-    task = LockstepRun(scheme, "bfs", "tiny", _STAGE, "golden").prepared()
+    stage = (f"sub_core.front_end.issue_stages={stages}",)
+    task = LockstepRun(scheme, "bfs", "tiny", stage, "golden").prepared()
     events: list[Record] = []
     stepped: list[Record] = []
     result = simulate(*task, events=events)
@@ -77,7 +103,7 @@ def test_a_warp_issues_in_every_second_cycle_at_most(scheme: str) -> None:
     for cycle, sub_core, name, values in sorted(events):
         if name == "issue":
             warp = sub_core, values[0]
-            assert cycle > issued.get(warp, -2) + 1
+            assert cycle > issued.get(warp, -9) + stages
             issued[warp] = cycle
     assert issued
 

@@ -63,12 +63,19 @@ def lockstep(
     cycles: int = 200,
     flags: str = "off",
     prefetch: str = "instruction",
+    stages: int = 0,
 ) -> Counter[str]:
     """Returns how many events there were. Golden's `enter` reports none: its caller does. Half of the seeds
-    show collectors every first uop, and in half of all what others see of first uops stands in registers."""
+    show collectors every first uop, and in half of all what others see of first uops stands in registers.
+    `stages`: of issue; with two the warp that issues is known in the cycle before."""
     rng = random.Random(seed)
     config = with_overrides(
-        MACHINES[machine], [f"sub_core.mapping.release_flags={flags}", f"sub_core.cache.prefetch={prefetch}"]
+        MACHINES[machine],
+        [
+            f"sub_core.mapping.release_flags={flags}",
+            f"sub_core.cache.prefetch={prefetch}",
+            f"sub_core.front_end.issue_stages={stages}",
+        ],
     )
     warps = config.sub_core.warps
     log = Log()
@@ -76,6 +83,7 @@ def lockstep(
     rtl = unit(config, probe=True, shown=not seed % 2, standing=seed % 4 > 1)
     model = Golden(config.sub_core, log.probe)
     streams: list[Stream | None] = [None] * warps
+    coming: list[int] = []  # warp that may issue in the next cycle
 
     async def bench(ctx: Any) -> None:
         for cycle in range(cycles):
@@ -97,10 +105,15 @@ def lockstep(
                     uop = model.enter(waits & may)
                     assert (ctx.get(rtl.entry.warp), ctx.get(rtl.entry.pc)) == (uop.warp, uop.pc)
                     entered = [("prefetch", (uop.warp, uop.seq))]
-            pop = bool(able) and rng.random() < 0.6
+            turn = [warp for warp in coming if warp in able] if stages > 1 else able
+            pop = bool(turn) and rng.random() < 0.6
             ctx.set(rtl.pop, pop)
-            warp = rng.choice(able) if able else 0
+            warp = rng.choice(turn) if turn else 0
             ctx.set(rtl.warp, warp)
+            if stages > 1:
+                others = [other for other in able if not pop or other != warp]
+                coming[:] = rng.sample(others, min(len(others), 1))
+                ctx.set(rtl.coming, coming[0] if coming else rng.randrange(warps))
             if pop:
                 popped = model.entries[warp][0]
                 assert (ctx.get(rtl.uop.seq), ctx.get(rtl.uop.mask)) == (popped.seq, popped.lane_mask)
@@ -156,6 +169,12 @@ def _shown(ctx: Any, rtl: Any, warp: int, uop: TraceUop) -> None:
 @given(machine=machines, seed=SEEDS)
 def test_equals_golden(machine: str, seed: int) -> None:
     lockstep(machine, seed)
+
+
+@FEW
+@given(machine=machines, seed=SEEDS)
+def test_the_uop_is_read_before_its_turn(machine: str, seed: int) -> None:
+    lockstep(machine, seed, stages=2)
 
 
 @FEW

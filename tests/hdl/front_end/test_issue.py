@@ -33,19 +33,27 @@ def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200, sta
     rng = random.Random(seed)
     config = with_overrides(MACHINES[machine], [f"sub_core.front_end.issue_stages={stages}"])
     warps = config.sub_core.warps
-    choice = (IssueStage if stages else Choice)(
-        lambda mask, _: rng.choice([warp for warp in range(warps) if mask >> warp & 1])
-    )
+    picked: list[int] = []  # by the scheduler in this cycle; those that it picked from
+    among: list[int] = []
+
+    def pick_one(mask: int, _: int) -> int:
+        among.append(mask)
+        picked.append(rng.choice([warp for warp in range(warps) if mask >> warp & 1]))
+        return picked[-1]
+
+    choice = IssueStage(pick_one, stages) if stages else Choice(pick_one)
+    stand = 0  # mask of the warps that were picked in the cycle before, or can be picked in this one
     everyone = (1 << warps) - 1
     fake = Fake(warps)
     rtl, model = unit(config, probe=True), Golden(fake, fake)  # type: ignore[arg-type]
 
     async def bench(ctx: Any) -> None:
+        nonlocal stand
         for cycle in range(cycles):
             turn = choice.chosen
             for warp in range(warps):
-                if turn >> warp & 1:
-                    continue  # its uop was ready a cycle ago, and stays so
+                if (turn | stand) >> warp & 1:
+                    continue  # its uop was ready, and stays so up to its turn
                 waits = rng.random() < 0.2
                 fake.entries[warp] = [
                     make_uop(
@@ -82,18 +90,21 @@ def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200, sta
             ctx.set(rtl.active, active)
             ctx.set(rtl.refused, refused)
             ready = model.ready & active
-            assert ctx.get(rtl.eligible) == (ready & ~turn if stages else eligible), f"cycle {cycle}"
+            picked.clear(), among.clear()
+            pick = choice.step(ready, eligible, 0)
+            assert ctx.get(rtl.eligible) == sum(among), f"cycle {cycle}"
             assert ctx.get(rtl.ready) == model.ready
             assert ctx.get(rtl.collecting) == ready & ~model.free
             assert ctx.get(rtl.away) == model.away & everyone
-            pick = choice.step(ready, eligible, 0)
-            chosen = choice.chosen if stages else 1 << max(pick, 0)
-            ctx.set(rtl.pick, max(chosen.bit_length() - 1, 0))
+            ctx.set(rtl.pick, sum(picked))
+            stand = sum(1 << warp for warp in picked) | (model.ready & ~turn if stages > 2 else 0)
+            if stages > 1 and choice.chosen:
+                assert choice.chosen == 1 << ctx.get(rtl.coming), f"cycle {cycle}"
             issues = pick >= 0
             if issues:
                 reason = Stall.ISSUED
             else:
-                reason = Stall.CHOSEN if choice.picks and not turn else model.stall(refused, active)
+                reason = Stall.CHOSEN if choice.comes and not turn else model.stall(refused, active)
             expected = [("scheduler", (int(reason),))]
             assert ctx.get(rtl.issues) == issues
             if issues:
@@ -132,7 +143,7 @@ def lockstep(machine: str, seed: int, unit: Any = Status, cycles: int = 200, sta
     simulate(rtl, bench)
 
 
-@pytest.mark.parametrize("stages", [0, 1])
+@pytest.mark.parametrize("stages", [0, 1, 2, 3])
 @FEW
 @given(machine=machines, seed=SEEDS)
 def test_status_equals_golden(stages: int, machine: str, seed: int) -> None:

@@ -15,35 +15,56 @@ from warpbank.golden.front_end.issue_stage import IssueStage as Golden
 from warpbank.hdl.front_end.issue_stage import IssueStage
 
 
-def lockstep(warps: int, seed: int, unit: Any = IssueStage, cycles: int = 150) -> None:
+def lockstep(
+    warps: int, seed: int, unit: Any = IssueStage, stages: int | None = None, cycles: int = 150
+) -> None:
     rng = random.Random(seed)
-    model = Golden(lambda mask, _: rng.choice([warp for warp in range(warps) if mask >> warp & 1]))
-    rtl = unit(warps)
+    stages = stages or rng.randint(1, 3)
+    picks: list[int] = []  # by the scheduler, the last one in this cycle
+    among: list[int] = []  # those that it picked from
+
+    def pick(mask: int, _: int) -> int:
+        among.append(mask)
+        picks.append(rng.choice([warp for warp in range(warps) if mask >> warp & 1]))
+        return picks[-1]
+
+    model, rtl = Golden(pick, stages), unit(warps, stages)
+    chosen = [0] * stages  # masks of the warps that were picked in the last cycles, the latest one first
 
     async def bench(ctx: Any) -> None:
         for cycle in range(cycles):
             turn = model.chosen
-            # A warp that has its turn had no hazard a cycle ago, and has none now.
+            # A warp that was picked had no hazard then, and has none up to its turn.
             active, takes = rng.choice((-1, rng.getrandbits(warps))), rng.choice((-1, rng.getrandbits(warps)))
-            ready = (rng.getrandbits(warps) & rng.choice((0, -1, rng.getrandbits(warps))) | turn) & active
+            ready = rng.getrandbits(warps) & rng.choice((0, -1, rng.getrandbits(warps)))
+            ready = (ready | turn | chosen[0]) & active
             ctx.set(rtl.ready, ready)
             ctx.set(rtl.takes, takes & active & (1 << warps) - 1)
-            assert ctx.get(rtl.candidates) == ready & ~turn, f"cycle {cycle}"
             assert ctx.get(rtl.turn) == bool(turn)
+            picks.clear(), among.clear()
+            busy = model.busy(ready, ready & takes)
             issues = model.step(ready, ready & takes, 0)
-            assert ctx.get(rtl.issued) == (1 << issues if issues >= 0 else 0), f"cycle {cycle}"
+            assert busy or not (picks or turn or model.chosen), f"seed {seed}, cycle {cycle}"
+            assert ctx.get(rtl.candidates) == sum(among), f"seed {seed}, cycle {cycle}"
+            assert ctx.get(rtl.issued) == (1 << issues if issues >= 0 else 0), f"seed {seed}, cycle {cycle}"
             if turn:
                 assert turn == 1 << ctx.get(rtl.warp)
-            ctx.set(rtl.pick, max(model.chosen.bit_length() - 1, 0))
+            ctx.set(rtl.pick, picks[-1] if picks else 0)
+            assert ctx.get(rtl.comes) == bool(model.chosen)
+            if model.chosen:
+                assert model.chosen == 1 << ctx.get(rtl.coming)
+            assert (model.picks, model.comes) == (bool(picks), bool(picks or (stages > 1 and model.chosen)))
+            chosen[:] = [sum(1 << warp for warp in picks), *chosen[:-1]]
+            assert model.chosen == chosen[min(stages, 2) - 1]
             await ctx.tick()
 
     simulate(rtl, bench)
 
 
 @FEW
-@given(warps=st.sampled_from([1, 2, 3, 8, 48, 64]), seed=SEEDS)
-def test_equals_golden(warps: int, seed: int) -> None:
-    lockstep(warps, seed)
+@given(warps=st.sampled_from([1, 2, 3, 8, 48, 64]), stages=st.integers(1, 3), seed=SEEDS)
+def test_equals_golden(warps: int, stages: int, seed: int) -> None:
+    lockstep(warps, seed, stages=stages)
 
 
 @pytest.mark.parametrize("warps", [0, -1, 2.0, "8", None])

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis.strategies import booleans
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, fails, machines, make_uop, simulate, uop_record
+from warpbank.arch.config import with_overrides
 from warpbank.arch.events import Hazard
 from warpbank.arch.uop import DISTANT, RZ, Memory, Unit
 from warpbank.golden.front_end.scoreboard import Scoreboard as Golden
@@ -36,15 +37,19 @@ def random_uop(rng: random.Random, warp: int, seq: int) -> TraceUop:
     )
 
 
-def lockstep(machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150, far: bool = False) -> None:
+def lockstep(
+    machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150, far: bool = False, stages: int = 0
+) -> None:
+    """`stages`: of issue; with two the warp that issues is known in the cycle before."""
     rng = random.Random(seed)
-    config = MACHINES[machine]
+    config = with_overrides(MACHINES[machine], [f"sub_core.front_end.issue_stages={stages}"])
     core = config.sub_core
     entries = rng.choice((1, 2, 5))
     rtl, model = unit(config, entries, far=far), Golden(core)
     heads = [random_uop(rng, warp, 0) for warp in range(core.warps)]
     collecting: dict[int, tuple[TraceUop, list[int]]] = {}  # entry -> uop, slots to read
     writing: list[tuple[TraceUop, list[int]]] = []
+    coming: list[int] = []  # warp that may issue in the next cycle
 
     def show(ctx: Any, warp: int) -> None:
         uop, port = heads[warp], rtl.hazards[warp]
@@ -75,9 +80,12 @@ def lockstep(machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150,
             )
             reads = _read(ctx)
             writes = _write(ctx)
-            _issue(
-                ctx, [warp for warp in range(core.warps) if not hazards[warp] and heads[warp].collects], cycle
-            )
+            able = [warp for warp in range(core.warps) if not hazards[warp] and heads[warp].collects]
+            issued = _issue(ctx, [warp for warp in able if warp in coming] if stages > 1 else able, cycle)
+            if stages > 1:
+                others = [warp for warp in range(core.warps) if heads[warp].collects and warp not in issued]
+                coming[:] = rng.sample(others, min(len(others), 1))
+                ctx.set(rtl.coming, coming[0] if coming else rng.randrange(core.warps))
             for warp, register in reads:
                 model.read(warp, register)
             for warp, mask in writes:
@@ -87,7 +95,8 @@ def lockstep(machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150,
                     heads[warp] = random_uop(rng, warp, cycle)
             await ctx.tick()
 
-    def _issue(ctx: Any, able: list[int], cycle: int) -> None:
+    def _issue(ctx: Any, able: list[int], cycle: int) -> list[int]:
+        """One of the warps issues, or none. Returns it."""
         free = [entry for entry in range(entries) if entry not in collecting]
         chosen = bool(able and free) and rng.random() < 0.8
         ctx.set(rtl.issue.valid, chosen)
@@ -105,6 +114,7 @@ def lockstep(machine: str, seed: int, unit: Any = Scoreboard, cycles: int = 150,
             ctx.set(rtl.issue.payload, {"warp": warp, "uop": uop_record(uop)})
             model.issue(uop)
             collecting[entry] = (uop, list(range(len(uop.sources))))
+        return [uop.warp] if chosen else []
 
     def _read(ctx: Any) -> list[tuple[int, int]]:
         done = []
@@ -155,6 +165,12 @@ def test_equals_golden(machine: str, seed: int, far: bool) -> None:
     lockstep(machine, seed, far=far)
 
 
+@FEW
+@given(machine=machines, seed=SEEDS)
+def test_registers_are_looked_up_before_the_turn(machine: str, seed: int) -> None:
+    lockstep(machine, seed, stages=2)
+
+
 class NoWar(Scoreboard):
     """Pending reads are forgotten."""
 
@@ -173,8 +189,8 @@ class NoPredicates(Scoreboard):
 class WritesTheFirst(Scoreboard):
     """Scoreboard in which a uop's first register alone is ever pending."""
 
-    def _destinations(self) -> Any:
-        return [super()._destinations()[0]] * len(self.writes)
+    def _destinations(self, m: Any) -> Any:
+        return [super()._destinations(m)[0]] * len(self.writes)
 
 
 @pytest.mark.parametrize("mutant", [NoWar, NoPredicates, WritesTheFirst])
