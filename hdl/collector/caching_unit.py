@@ -195,7 +195,7 @@ class CachingUnit:
                 m.d.sync += register.eq(source)
             with m.Elif(written[position]):
                 m.d.sync += register.eq(self.arrived.register)
-        self._values(m, slots, delivery, fresh | written, parts)
+        self._values(m, slots, delivery, written, parts)
 
     def _next_victim(self, m: Module, delivery: DeliveryInterface) -> None:
         """Choose the line that the next cycle replaces if it has to: none that the unit's uop reads, nor one
