@@ -35,7 +35,7 @@ from pathlib import Path
 
 from tests.mutation import plugin, swap
 from tests.mutation.mapping import ROOT, mapped_tests, module_of
-from tests.mutation.operators import Mutant, mutants
+from tests.mutation.operators import Mutant, changes, mutants
 from tests.mutation.warm import WALL, Judged, Warm, judge_all
 from tests.thinned import WHOLE
 
@@ -144,7 +144,7 @@ def argued(path: Path) -> dict[str, str]:
     Raises ValueError if an entry fits no mutant.
     """
     name, source = str(path.resolve().relative_to(ROOT)), path.read_text()
-    lines, every = source.splitlines(), list(mutants(source))
+    lines, every = source.splitlines(), list(changes(source))
     found = {}
     for each in tomllib.loads(ARGUED.read_text()).get(name, []):
         fitting = [

@@ -67,24 +67,23 @@ class IssueStage(Choice):
 
     def __init__(self, pick: Pick, stages: int = 1) -> None:
         super().__init__(pick)
-        self._coming = [0] * min(stages - 1, 1)  # masks of the warps whose turn comes in a later cycle
-        self._early = stages > 2
-        self._known = 0  # with three stages: warps that could be picked in the cycle before
+        self._reads, self._looks = stages > 1, stages > 2  # there is a second stage, and a third
+        self._coming = 0  # mask of the warp whose turn is the next one; with two stages
+        self._known = 0  # warps that could be picked in the cycle before; with three
 
     def step(self, ready: int, eligible: int, holds: int) -> int:
         """Return the warp that issues in this cycle, picked before; -1: none."""
-        turn = picked = self.chosen
-        for mask in self._coming:
-            picked |= mask
-        candidates = (self._known if self._early else ready) & ~picked
-        self._known = ready & ~picked
+        turn, coming = self.chosen, self._coming
+        free = ~(turn | coming)
+        candidates = (self._known if self._looks else ready) & free
+        self._known = ready & free if self._looks else 0
         self.picks = candidates != 0
-        self.comes = self.picks or picked != turn
-        self._coming.append(1 << self._pick(candidates, holds) if candidates else 0)
-        self.chosen = self._coming.pop(0)
+        self.comes = self.picks or coming != 0
+        picked = 1 << self._pick(candidates, holds) if candidates else 0
+        self.chosen, self._coming = (coming, picked) if self._reads else (picked, 0)
         return turn.bit_length() - 1 if turn & eligible else -1
 
     def busy(self, ready: int, eligible: int) -> bool:
         """Whether a warp is picked or comes to its turn in one of the next cycles, in the first of which
         `ready` holds."""
-        return ready != 0 or self.chosen != 0 or any(self._coming) or (self._early and self._known != 0)
+        return (ready | self.chosen | self._coming | self._known) != 0

@@ -135,11 +135,11 @@ class InstructionBuffers(wiring.Component):
         meaningful where `first`.
     hazards : Out(Hazards) per warp. Registers and predicates of the first uop; meaningful where `first`.
     pop : In(1). The first uop of `warp` issues in this cycle.
-    warp : In(bits(warps)). Warp that the scheduler picked.
-    coming : In(bits(warps)), if the machine has two issue stages or more. Warp that the scheduler picked for
-        the next cycle.
-    uop : Out(uop_layout). The first uop of `warp`; combinational. With `coming` from a register: of the warp
-        that was coming in the cycle before.
+    warp : In(bits(warps)). Warp that has its turn.
+    coming : In(bits(warps)), if the machine has two issue stages or more. Warp that has its turn in the next
+        cycle.
+    uop : Out(uop_layout). The first uop of `warp`; combinational, or, where there is `coming`, from a
+        register.
     heads : Out(uop_layout) per warp, if they are `shown`. Its first uop.
     entry : Out(Entry), if the machine takes extra bits. Warps that enter an interval.
     events : Out(Events), if `probe`. Uops that are filled, and extra bits that are served.

@@ -61,7 +61,8 @@ class Status(wiring.Component):
     over : Out(warps). Warps that had no uop left to issue before this cycle. From registers.
     pick : In(bits(warps)). Warp that the scheduler picked.
     warp : Out(bits(warps)), if the machine has an issue stage. Warp that has its turn; else `pick` has it.
-    coming : Out(bits(warps)), if it has two or more. Warp that has its turn in the next cycle.
+    coming : Out(bits(warps)), if the machine has two issue stages or more. Warp that has its turn in the next
+        cycle.
     uop : In(uop_layout). First uop of the warp that has its turn.
     issues : Out(1). A uop issues.
     issue : Out(issue_stream). Issue interface: the uop that issues, if it collects.

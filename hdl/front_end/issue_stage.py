@@ -10,6 +10,9 @@ from warpbank.arch.parameters import bits
 from warpbank.hdl.front_end.lrr import check_warps
 from warpbank.hdl.round_robin import decode
 
+#: Numbers of stages that there may be.
+STAGES = range(1, 4)
+
 
 class IssueStage(wiring.Component):
     """Issue stages: registers between what is known of the warps and the issue of a uop
@@ -47,6 +50,7 @@ class IssueStage(wiring.Component):
     Raises
     ------
     TypeError : `warps` is no positive number.
+    ValueError : there are not 1 to 3 `stages`.
     """
 
     ready: Signal
@@ -61,6 +65,8 @@ class IssueStage(wiring.Component):
 
     def __init__(self, warps: int, stages: int = 1) -> None:
         check_warps("IssueStage", warps)
+        if stages not in STAGES:
+            raise ValueError(f"IssueStage has 1 to 3 stages, not {stages!r}.")
         self._warps, self._stages = warps, stages
         super().__init__(
             {

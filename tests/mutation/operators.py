@@ -269,8 +269,8 @@ def _is_text(node: ast.BinOp) -> bool:
     )
 
 
-def mutants(source: str) -> Iterator[Mutant]:
-    """All mutants of a source, in its order, each of which is a program."""
+def changes(source: str) -> Iterator[Mutant]:
+    """All different changes of a source, in its order, those included that make no program of it."""
     finder = _Finder(source)
     finder.visit(ast.parse(source))
     seen = set()
@@ -279,8 +279,14 @@ def mutants(source: str) -> Iterator[Mutant]:
         if text in seen:
             continue
         seen.add(text)
+        yield mutant
+
+
+def mutants(source: str) -> Iterator[Mutant]:
+    """All mutants of a source, in its order, each of which is a program."""
+    for mutant in changes(source):
         try:
-            ast.parse(text)
+            ast.parse(mutant.applied(source))
         except SyntaxError:
             continue
         yield mutant

@@ -104,6 +104,15 @@ def test_more_stages(scheme: str, stages: int) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("scheme", RENAMING)
+def test_more_stages_before_a_look_up(scheme: str) -> None:
+    outcome = run(scheme, "lanes=2", f"{LOOK_UP}=2", stages=3)
+    assert outcome.divergence is None, f"seed 1: {outcome.divergence.reason}"
+    assert outcome.result is not None
+    assert outcome.result.counters["renaming.maps"]
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(("scheme", "overrides"), [*((scheme, ()) for scheme in SCHEMES), *MACHINES])
 def test_programs(scheme: str, overrides: tuple[str, ...]) -> None:
     for program in PROGRAMS:

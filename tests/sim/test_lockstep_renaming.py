@@ -120,7 +120,7 @@ def test_others_have_places_with_stages_of_the_look_up(scheme: str) -> None:
     assert outcome.divergence is None, f"seed {SEED}: {outcome.divergence.reason}"
     assert outcome.result is not None
     assert outcome.result.counters["renaming.unmaps"]
-    assert outcome.result.counters.get("gscalar.decompress_moves", 1)
+    assert outcome.result.counters["issue.moves"] or "gscalar" not in scheme
 
 
 @pytest.mark.quick("gto")

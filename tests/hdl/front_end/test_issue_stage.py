@@ -73,6 +73,12 @@ def test_warps_must_be_a_number(warps: Any) -> None:
         IssueStage(warps)
 
 
+@pytest.mark.parametrize("stages", [0, 4, None])
+def test_there_are_one_to_three_stages(stages: Any) -> None:
+    with pytest.raises(ValueError, match="IssueStage has 1 to 3 stages, not"):
+        IssueStage(8, stages)
+
+
 class Sure(IssueStage):
     """A warp that has its turn issues, whoever would take its uop."""
 
