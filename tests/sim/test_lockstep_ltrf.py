@@ -7,6 +7,8 @@ import pytest
 
 from warpbank.arch.config import preset, with_overrides
 from warpbank.arch.schemes import parse_scheme
+from warpbank.golden.hierarchy.ltrf import _EVICTED, Ltrf
+from warpbank.golden.values import Value
 from warpbank.program.random_programs.hinted import random_for
 from warpbank.program.random_programs.intervals import with_prefetches
 from warpbank.program.random_programs.operations import random_trace
@@ -109,6 +111,28 @@ def test_what_is_dirty_beside_others(scheme: str) -> None:
     assert counters["cache.reads"]
     assert counters["rf.write_backs"]
     assert counters["boc.forwards"] or "bow" not in scheme
+
+
+def test_a_value_whose_register_is_released_while_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value that a collector evicts waits for its register, which has been chosen to leave the cache; the
+    register dies meanwhile, and the value is dropped."""
+    write_back = Ltrf.write_back
+    dropped = []
+
+    def counted(self: Ltrf, warp: int, register: int, value: Value) -> bool:
+        if self._found[_EVICTED] >= 0 and self._mapping.home(warp, register) is None:
+            dropped.append(self.blocks.warps[warp].moving >> register & 1)
+        return write_back(self, warp, register, value)
+
+    monkeypatch.setattr(Ltrf, "write_back", counted)
+    scheme = parse_scheme("ltrf+bow-wb+renaming")
+    overrides = ("cache.registers=8", "active_warps=3", "rows=64", "bank_latency=280")
+    machine = with_overrides(preset("tiny"), ["lanes=2", *(CORE + override for override in overrides)])
+    config = scheme.machine(machine)
+    trace = random_for(scheme, config, 136, ctas=1, warps=3, length=10, divergent=True)
+    outcome = lockstep(trace, config, scheme, PysimEngine())
+    assert outcome.divergence is None, f"seed 136: {outcome.divergence.reason}"
+    assert any(dropped), "seed 136: no value was dropped in the cycle in which its register sets off"
 
 
 @pytest.mark.long
