@@ -16,6 +16,7 @@ _OF_RESULTS = {
     "hdl/collector": ("sim/test_lockstep_combined.py",),
     "hdl/hierarchy": ("sim/test_lockstep_ltrf.py",),
     "hdl/mapping": ("sim/test_lockstep_renaming.py",),
+    "hdl/storage": ("sim/test_lockstep_combined.py",),
     "program/lowering": ("program/lowering", "program/semantics", "program/test_compiled_code.py"),
     "program/allocation": (
         "program/semantics",

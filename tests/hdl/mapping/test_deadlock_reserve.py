@@ -15,12 +15,18 @@ from warpbank.golden.mapping.deadlock_reserve import DeadlockReserve as Golden
 from warpbank.hdl.mapping.deadlock_reserve import DeadlockReserve
 
 
+def comparing(config: Any) -> DeadlockReserve:
+    return DeadlockReserve(config, compares=True)
+
+
 def lockstep(machine: str, seed: int, unit: Any = DeadlockReserve, cycles: int = 150) -> None:
     rng = random.Random(seed)
     config = MACHINES[machine]
     warps, registers = config.sub_core.warps, config.sub_core.warp_registers
     rtl, model = unit(config), Golden(warps)
+    compares = "fewer" in rtl.signature.members
     kept = {"warp": 0, "cta": 0, "stale": 0}
+    compared: set[bool] = set()  # whether there were as few
 
     async def bench(ctx: Any) -> None:
         here = 0
@@ -49,6 +55,15 @@ def lockstep(machine: str, seed: int, unit: Any = DeadlockReserve, cycles: int =
             assert (ctx.get(rtl.served), ctx.get(rtl.floor)) == model.look(here), f"cycle {cycle}"
             kind = "warp" if not model.by_cta else "stale" if model.stale else "cta"
             kept[kind] += model.look(here)[1] > 0
+            if compares:
+                floor = model.look(here)[1]
+                free = min(max(floor + rng.randrange(-2, 10), 0), registers)
+                ctx.set(rtl.free, free)
+                few = [free - floor <= number for number in range(len(rtl.fewer))]
+                assert ctx.get(rtl.fewer) == sum(bit << number for number, bit in enumerate(few)), (
+                    f"cycle {cycle}: {free} free, {floor} kept"
+                )
+                compared.update(few)
             model.first = model.served(here)
             for port, sign in ((rtl.taken, 1), (rtl.given, -1)):
                 warp = rng.randrange(warps)
@@ -64,12 +79,33 @@ def lockstep(machine: str, seed: int, unit: Any = DeadlockReserve, cycles: int =
 
     simulate(rtl, bench)
     assert kept["warp"] + kept["cta"], f"seed {seed}: {kept}"
+    assert not compares or compared == {False, True}, f"seed {seed}: {compared}"
 
 
 @FEW
 @given(machine=machines, seed=SEEDS)
 def test_equals_golden(machine: str, seed: int) -> None:
     lockstep(machine, seed)
+
+
+@FEW
+@given(machine=machines, seed=SEEDS)
+def test_says_how_many_are_free_beside_what_is_kept(machine: str, seed: int) -> None:
+    lockstep(machine, seed, comparing)
+
+
+class IgnoresNeeds(DeadlockReserve):
+    """It compares with a warp's need as if that were less than it is."""
+
+    def _fewer(self, kept: Any) -> Any:
+        return super()._fewer(kept >> 1)
+
+
+def test_a_need_that_is_halved_is_caught() -> None:
+    def halved(config: Any) -> Any:
+        return IgnoresNeeds(config, compares=True)
+
+    assert fails(lambda seed: lockstep("tiny", seed, halved))
 
 
 def test_a_counted_warp_gets_registers_beside_one_that_is_still_to_be_counted() -> None:

@@ -74,6 +74,11 @@ def lockstep(
                 new = name[1] % TABLE_BANKS not in gets and exempt.find(*name) is None
                 if new and table.find(*name) is None and name not in others and rng.random() < 0.5:
                     gets[name[1] % TABLE_BANKS] = name
+                # And some of another warp, under the numbers that it asks for.
+                other = rng.randrange(core.warps), name[1]
+                new = name[1] % TABLE_BANKS not in gets and exempt.find(*other) is None
+                if new and table.find(*other) is None and all(other not in names for names in reads.values()):
+                    gets[name[1] % TABLE_BANKS] = other
             for bank, port in enumerate(rtl.entered):
                 there = entered if stages else gets
                 ctx.set(port.valid, bank in there)
@@ -126,7 +131,7 @@ def test_equals_golden(machine: str, tags: int, stages: int, seed: int) -> None:
     lockstep(machine, seed, tags, stages=stages)
 
 
-@pytest.mark.parametrize("stages", [0, 2])
+@pytest.mark.parametrize("stages", [0, 1, 2])
 @pytest.mark.parametrize("tags", [2, 3])
 def test_uops_of_one_collector_are_told_apart(tags: int, stages: int) -> None:
     lockstep("per_warp", tags, tags, stages=stages)
