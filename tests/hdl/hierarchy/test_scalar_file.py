@@ -186,6 +186,8 @@ def test_mutants_are_caught(mutant: Any, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_it_cannot_be_built_with() -> None:
     with pytest.raises(ValueError, match="takes results only: no value that a collector evicts, no cache's"):
         ScalarRf(FOUR).arbiter(Collection(4, keeps=UNITS, evicts=1), False, False)
+    with pytest.raises(ValueError, match="takes results only: no value that a collector evicts, no cache's"):
+        ScalarRf(FOUR).arbiter(Collection(4), shared=True, probe=False)
     with pytest.raises(ValueError, match="nobody else says what its metadata are"):
         ScalarRf(FOUR, told=True)
     with pytest.raises(TypeError, match="ScalarRf needs the machine's configuration, an SmConfig, not 3"):
