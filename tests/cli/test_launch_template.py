@@ -42,6 +42,7 @@ def test_a_template_of_ptx(program: Path) -> None:
         ((".", "-o", "x.toml"), "there is no CUDA source ."),
         (("absent.cu",), "there is no CUDA source absent.cu"),
         (("absent.ptx",), "absent.ptx: cannot read the PTX file"),
+        (("absent.ptx", "-D", "SIZE=2"), "absent.ptx is PTX, which is compiled already; leave out --arch"),
         (("empty.cu",), "empty.cu has no kernel, so there is nothing to launch"),
         (("scale.cu", "--std", "c99"), "'c99' is no dialect of C++ known here"),
     ],

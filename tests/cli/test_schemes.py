@@ -68,7 +68,11 @@ def test_a_check_tells_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [*(("--kernel", "nn"), ("--preset", "tiny"), ("--set", "a=1")), ("--combinations", "--preset", "tiny")],
+    [
+        *(("--kernel", "nn"), ("--preset", "tiny"), ("--set", "a=1"), ("--workers", "2")),
+        ("--combinations", "--preset", "tiny"),
+        ("--combinations", "--engine", "verilator"),
+    ],
 )
 def test_options_of_the_check(options: tuple[str, ...]) -> None:
     done = warpbank("schemes", *options)

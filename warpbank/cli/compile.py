@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from warpbank.cli import cuda, output
-from warpbank.cli.cuda import ArchOption, DefineOption, IncludeOption, LevelOption, StandardOption
+from warpbank.cli.cuda import STANDARD, ArchOption, DefineOption, IncludeOption, LevelOption, StandardOption
 from warpbank.sim.output import check_file, write_text
 
 
@@ -20,7 +20,7 @@ def compile_(
     arch: ArchOption = None,
     include: IncludeOption = None,
     define: DefineOption = None,
-    standard: StandardOption = "gnu++17",
+    standard: StandardOption = STANDARD,
     optimize: LevelOption = "3",
 ) -> None:
     """Compile CUDA C++ to PTX with the LLVM of the ziglang wheel; host code in the source is dropped."""

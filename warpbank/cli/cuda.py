@@ -12,6 +12,8 @@ import typer
 from warpbank.program.cuda.compiler import LEVELS, STANDARDS, Compiled, compile_source
 from warpbank.program.errors import CompileError
 
+#: Dialect of C++, unless an option says another one.
+STANDARD = "gnu++17"
 ArchOption = Annotated[
     str | None,
     typer.Option(

@@ -9,7 +9,7 @@ import typer
 
 from warpbank.arch.errors import OutputError
 from warpbank.cli import cuda, output
-from warpbank.cli.cuda import ArchOption, DefineOption, IncludeOption, StandardOption
+from warpbank.cli.cuda import STANDARD, ArchOption, DefineOption, IncludeOption, StandardOption
 from warpbank.program.cuda import template
 from warpbank.program.description import read_ptx
 from warpbank.program.errors import CompileError
@@ -25,7 +25,7 @@ def launch_template(
     arch: ArchOption = None,
     include: IncludeOption = None,
     define: DefineOption = None,
-    standard: StandardOption = "gnu++17",
+    standard: StandardOption = STANDARD,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a file that is there already.")
     ] = False,
@@ -37,6 +37,10 @@ def launch_template(
         raise OutputError(f"{toml} is there already; name another file with --output, or give --overwrite")
     text = ""
     if file.suffix == ".ptx":
+        if arch is not None or include or define or standard != STANDARD:
+            raise CompileError(
+                f"{file} is PTX, which is compiled already; leave out --arch, --include, --define and --std"
+            )
         ptx = read_ptx(file)
     else:
         ptx = cuda.compiled(file, arch, include, define, standard, "3").ptx

@@ -71,8 +71,12 @@ def schemes(
     passed is kept, so that a check that was stopped goes on where it was.
     """
     runs = kernels is not None or preset is not None or config is not None or overrides
-    if runs and not checks:
-        raise WarpbankError("--kernel, --preset, --config and --set say what --check runs; give --check, too")
+    how = workers is not None or engine is not RtlName.PYSIM
+    if (runs or how) and not checks:
+        raise WarpbankError(
+            "--kernel, --preset, --config, --set, --engine and --workers say what --check runs and how; "
+            "give --check, too"
+        )
     if only is not None and not combinations and not checks:
         raise WarpbankError(
             "--only says which combinations are listed or checked; give --combinations or --check, too"
