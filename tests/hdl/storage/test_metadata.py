@@ -63,6 +63,13 @@ def test_a_writer_notes_what_the_banks_would(lanes: int, seed: int, unit: Any) -
     assert notes(lanes, seed, unit) == {False, True}
 
 
+@pytest.mark.parametrize("unit", MODELS)
+def test_without_a_probe_there_are_no_events(unit: Any) -> None:
+    config = preset("tiny")
+    assert "events" not in unit(config).signature.members
+    assert "events" in unit(config, probe=True).signature.members
+
+
 class TakesAll(MetadataWriter):
     """A writer that takes what it is shown, enabled or not."""
 
