@@ -14,6 +14,7 @@ _OF_ALL = {"hdl": TESTS / "hdl" / "test_interfaces.py"}
 #: operands, spilled and not, what the allocator finds, and what register files do that are joined.
 _OF_RESULTS = {
     "hdl/collector": ("sim/test_lockstep_combined.py",),
+    "hdl/execute": ("sim/test_lockstep_combined.py",),
     "hdl/hierarchy": ("sim/test_lockstep_ltrf.py",),
     "hdl/mapping": ("sim/test_lockstep_renaming.py",),
     "hdl/storage": ("sim/test_lockstep_combined.py",),
