@@ -3,21 +3,48 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from amaranth.hdl import Const
 from hypothesis import given, strategies
 
 from tests.hdl.bench import FEW, MACHINES, SEEDS, Log, fails, make_uop, seen, simulate, uop_record
 from warpbank.arch.uop import Scalar, Unit
 from warpbank.golden.execute.scalar import ScalarLanes as Golden
-from warpbank.golden.storage.metadata import Metadata
-from warpbank.hdl.execute.scalar import ScalarLanes
+from warpbank.golden.storage.metadata import EMPTY, Metadata
+from warpbank.hdl.execute.scalar import KeptScalarLanes, ScalarLanes
 
 EVERY = frozenset(Scalar)
 #: Machines whose registers can be cut into halves.
 EVEN = ("tiny", "odd", "per_warp")
+
+
+def some_uop(rng: random.Random, warp: int, seq: int, lanes: int, **fields: Any) -> Any:
+    part = rng.random() < 0.3
+    return make_uop(
+        warp,
+        seq,
+        unit=rng.choice((Unit.ALU, Unit.SFU, Unit.LSU, Unit.FMA)),
+        scalar=int(rng.random() < 0.8),
+        part=part,
+        lane_mask=rng.getrandbits(lanes) if part else (1 << lanes) - 1,
+        **fields,
+    )
+
+
+def some_note(rng: random.Random, uop: Any, lanes: int, parts: int) -> Metadata:
+    divergent = rng.random() < 0.3
+    base = [rng.choice((uop.lane_mask, rng.getrandbits(lanes))) if divergent else rng.getrandbits(32)]
+    base += [rng.getrandbits(32)] * (parts - 1)
+    enc = tuple(rng.choice((15, 15, 15, 14, 0)) for _ in range(parts))
+    return Metadata(divergent, enc, rng.random() < 0.8 and all(bits == 15 for bits in enc), tuple(base))
+
+
+def note_record(note: Metadata) -> dict[str, Any]:
+    return {"divergent": note.divergent, "enc": list(note.enc), "full": note.full, "base": list(note.base)}
 
 
 def lockstep(
@@ -35,13 +62,6 @@ def lockstep(
     rtl, model = unit(config, parts, executes, probe=True), Golden(config, parts, executes, log.probe)
     holding: dict[int, list[Any]] = {}  # collector -> its uop, and operands still to come
     kinds: set[int] = set()
-
-    def some_note(uop: Any) -> Metadata:
-        divergent = rng.random() < 0.3
-        base = [rng.choice((uop.lane_mask, rng.getrandbits(lanes))) if divergent else rng.getrandbits(32)]
-        base += [rng.getrandbits(32)] * (parts - 1)
-        enc = tuple(rng.choice((15, 15, 15, 14, 0)) for _ in range(parts))
-        return Metadata(divergent, enc, rng.random() < 0.8 and all(bits == 15 for bits in enc), tuple(base))
 
     async def bench(ctx: Any) -> None:
         for cycle in range(cycles):
@@ -66,16 +86,8 @@ def lockstep(
                 comes = left > 0 and rng.random() < 0.7
                 ctx.set(port.valid, comes)
                 if comes:
-                    note = some_note(uop)
-                    ctx.set(
-                        port.metadata,
-                        {
-                            "divergent": note.divergent,
-                            "enc": list(note.enc),
-                            "full": note.full,
-                            "base": list(note.base),
-                        },
-                    )
+                    note = some_note(rng, uop, lanes, parts)
+                    ctx.set(port.metadata, note_record(note))
                     uop.operands.append(np.zeros(lanes, np.uint32))
                     uop.metadata.append(note)
                     holding[collector][1] -= 1
@@ -83,21 +95,8 @@ def lockstep(
             issues = bool(free) and rng.random() < 0.8
             ctx.set(rtl.issue.valid, issues)
             if issues:
-                collector, unit_number = (
-                    rng.choice(free),
-                    rng.choice((Unit.ALU, Unit.SFU, Unit.LSU, Unit.FMA)),
-                )
-                part = rng.random() < 0.3
-                mask = rng.getrandbits(lanes) if part else (1 << lanes) - 1
-                uop = make_uop(
-                    rng.randrange(core.warps),
-                    cycle,
-                    unit=unit_number,
-                    scalar=int(rng.random() < 0.8),
-                    part=part,
-                    lane_mask=mask,
-                )
-                record = {**uop_record(uop), "scalar": uop.scalar, "part": int(part)}
+                collector, uop = rng.choice(free), some_uop(rng, rng.randrange(core.warps), cycle, lanes)
+                record = {**uop_record(uop), "scalar": uop.scalar, "part": int(uop.part)}
                 ctx.set(rtl.issue.payload, {"warp": uop.warp, "uop": record})
                 ctx.set(rtl.entry, collector)
                 uop.operands = []
@@ -120,6 +119,99 @@ def test_equals_golden(machine: str, seed: int, parts: int) -> None:
 def test_fewer_kinds(executes: frozenset[Scalar]) -> None:
     """A packed and a scalar register file."""
     lockstep("tiny", 1, 1, executes)
+
+
+def lockstep_of_kept(
+    machine: str, seed: int, parts: int = 2, unit: Any = KeptScalarLanes, cycles: int = 200
+) -> None:
+    """Collectors that keep values tell of those of the uop that they offer, slot by slot, known or not."""
+    rng = random.Random(seed)
+    config = MACHINES[machine]
+    core, lanes = config.sub_core, config.lanes
+    entries, log = 2 * core.collectors, Log()
+    rtl, model = unit(config, parts, entries, EVERY, probe=True), Golden(config, parts, EVERY, log.probe)
+    holding: dict[int, Any] = {}  # uops in collection, by number
+    kinds: set[int] = set()
+
+    async def bench(ctx: Any) -> None:
+        for cycle in range(cycles):
+            offered = rng.sample(sorted(holding), min(len(holding), core.collectors))
+            for collector, number in enumerate(offered):
+                uop = holding[number]
+                uop.metadata = []
+                ctx.set(rtl.offered[collector], number)
+                for slot, kept in enumerate(rtl.kept[collector]):
+                    note, known = some_note(rng, uop, lanes, parts), rng.random() < 0.9
+                    ctx.set(kept, {"known": known, "note": note_record(note)})
+                    if slot < len(uop.sources):
+                        uop.metadata.append(note if known else EMPTY)
+            alone = {}
+            for number, port in enumerate(rtl.dispatch):
+                mine = [each for each in offered if each in holding and holding[each].unit == number]
+                goes = bool(mine) and rng.random() < 0.7
+                ctx.set(port.valid, goes)
+                if goes:
+                    collector, uop = offered.index(mine[0]), holding.pop(mine[0])
+                    for name, value in (("collector", collector), ("warp", uop.warp), ("seq", uop.seq)):
+                        ctx.set(getattr(port, name), value)
+                    alone[number] = model.dispatch(uop)
+            for number, expected in alone.items():
+                assert ctx.get(rtl.clocked[number].alone) == expected, f"cycle {cycle}, {Unit(number)!r}"
+            events = log.take()
+            kinds.update(values[3] for _, values in events)
+            assert seen(ctx, rtl.events) == events, f"cycle {cycle}"
+            free = [number for number in range(entries) if number not in holding]
+            issues = bool(free) and rng.random() < 0.8
+            ctx.set(rtl.issue.valid, issues)
+            if issues:
+                sources = tuple(rng.randrange(256) for _ in range(rng.randrange(core.collector.slots)))
+                uop = some_uop(rng, rng.randrange(core.warps), cycle, lanes, sources=sources)
+                record = {**uop_record(uop), "scalar": uop.scalar, "part": int(uop.part)}
+                ctx.set(rtl.issue.payload, {"warp": uop.warp, "uop": record})
+                entry = rng.choice(free)
+                ctx.set(rtl.entry, entry)
+                holding[entry] = uop
+            await ctx.tick()
+
+    simulate(rtl, bench)
+    if lanes > 1:
+        assert kinds >= set(Scalar) - ({Scalar.HALF} if parts == 1 else set()), f"seed {seed}: {kinds}"
+
+
+@FEW
+@given(machine=strategies.sampled_from(EVEN), seed=SEEDS, parts=strategies.sampled_from((1, 2)))
+def test_values_that_are_kept(machine: str, seed: int, parts: int) -> None:
+    lockstep_of_kept(machine, seed, parts)
+
+
+class KnowsAll(KeptScalarLanes):
+    """Results that were kept, of which nothing is known, count as known."""
+
+    def _collector(self, m: Any, number: int) -> Any:
+        told = self.kept
+        self.kept = [[Told(kept.note) for kept in slots] for slots in told]  # type: ignore[misc]
+        decided = super()._collector(m, number)
+        self.kept = told
+        return decided
+
+
+class Told:
+    """What is told of an operand that is known."""
+
+    def __init__(self, note: Any) -> None:
+        self.note, self.known = note, Const(1, 1)
+
+
+def test_a_mutant_of_kept_values_is_caught() -> None:
+    assert fails(lambda seed: lockstep_of_kept("tiny", seed, 2, KnowsAll))
+
+
+def test_events_need_a_probe_and_metadata() -> None:
+    config = MACHINES["tiny"]
+    for unit in (ScalarLanes, partial(KeptScalarLanes, entries=4)):
+        assert "events" not in unit(config, parts=1).signature.members
+        assert "events" not in unit(config, parts=0, probe=True).signature.members
+        assert "events" in unit(config, parts=1, probe=True).signature.members
 
 
 class IgnoresFs(ScalarLanes):
