@@ -35,7 +35,13 @@ BUSY = {
     **dict.fromkeys(("ltrf", "ltrf-plus", "ltrf-strand"), "cache.fills"),
 }
 _KEEP = ResultCache._keep_metadata
-CASES = ["malekeh+gscalar", "ltrf+renaming", "sw-rfc+ccu-lru-gto+renaming+gscalar", "sw-rfc+bow"]
+CASES = [
+    "malekeh+gscalar",
+    "bow-wb+gscalar",
+    "ltrf+renaming",
+    "sw-rfc+ccu-lru-gto+renaming+gscalar",
+    "sw-rfc+bow",
+]
 MORE = [
     "bow-wb+renaming",
     "bow-wb+renaming+gscalar",
@@ -45,7 +51,6 @@ MORE = [
     "ccu-lru-gto+renaming",
     "renaming+gscalar-half",
     "bow+gscalar",
-    "bow-wb+gscalar",
     "bow-wr+gscalar-half",
     "bow-wb+renaming+bdi",
     "malekeh+bdi",
