@@ -7,6 +7,7 @@ recorded durations.
     python -m tests.slices run 3 --minutes 20  # what of it begins within twenty minutes; the rest is named
     python -m tests.slices all              # every test without a result that still stands, and a report
     python -m tests.slices all --recorded   # the same, without what passed.json says to have passed elsewhere
+    python -m tests.slices all --compiled   # every test, lockstep's with the compiled golden model
     python -m tests.slices keep             # write into passed.json which tests have passed
     python -m tests.slices report           # which results stand
     python -m tests.slices sample           # a few tests of every function, to see whether each still passes
@@ -24,19 +25,21 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import random
 import re
 import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from pytest_split import algorithms
 
 from tests.ledger import Ledger, Result, by_function, function, page, passed, passes, read
 from tests.reach import Reach
+from warpbank import native
 
 ROOT = Path(__file__).parent.parent
 #: Mean seconds of a test on a quiet core, by test function.
@@ -50,6 +53,9 @@ MARKS = "(long or hypothesis) and not hardware and not benchmark"
 WORKERS = 2
 #: Seconds of wall time that a slice may take.
 LIMIT = 20 * 60
+#: Tests that `--compiled` runs with golden compiled. They spend their time in it, the RTL being machine code,
+#: and plant no mutant there.
+COMPILED = re.compile(r"tests/sim/test_lockstep\w*_long\.py::")
 #: Share of a slice's time that its tests fill: workers wait for each other's model builds and at the end.
 FILL = 0.8
 #: Tests of a function of which `sample` takes one more.
@@ -145,9 +151,11 @@ def learn(times: Sequence[tuple[str, float]], known: Mapping[str, float]) -> dic
     return dict(sorted({**known, **means}.items()))
 
 
-def pytest(arguments: Sequence[str]) -> int:
-    """Run pytest with `arguments` in the repository. Returns its exit code."""
-    return subprocess.run([sys.executable, "-m", "pytest", *arguments], cwd=ROOT, check=False).returncode
+def pytest(arguments: Sequence[str], *, compiled: bool = False) -> int:
+    """Run pytest with `arguments` in the repository. Returns its exit code. `compiled`: golden's form."""
+    environment = {**os.environ, "WARPBANK_COMPILED": str(int(compiled))}
+    command = [sys.executable, "-m", "pytest", *arguments]
+    return subprocess.run(command, cwd=ROOT, check=False, env=environment).returncode
 
 
 def run(
@@ -177,6 +185,7 @@ def run_all(
     seed: int,
     folder: Path,
     runner: Run = pytest,
+    compiled: Run | None = None,
 ) -> bool:
     """Run in slices what of `tests` has no result that stands, or failed. True if all of them passed.
 
@@ -191,20 +200,23 @@ def run_all(
     commit : the commit that is checked out.
     seed : of random searches; a test that failed and still may draws from the seed that it failed with.
     folder : of the reports.
+    runner : runs the slices.
+    compiled : runs slices of their own, made of the tests that `COMPILED` names.
     """
     failed = {test: result for test, result in ledger.results.items() if result.outcome == "failed"}
     done = found(ledger, tests, stands).keys() - failed.keys()
-    due: defaultdict[int, list[str]] = defaultdict(list)
+    due: defaultdict[tuple[int, bool], list[str]] = defaultdict(list)
     for test in tests:
         if test not in done:
-            due[failed[test].seed if test in failed else seed].append(test)
+            fast = compiled is not None and COMPILED.match(test) is not None
+            due[failed[test].seed if test in failed else seed, fast].append(test)
     folder.mkdir(parents=True, exist_ok=True)
     number = 0
-    for drawn, these in sorted(due.items()):
+    for (drawn, fast), these in sorted(due.items()):
         for piece in cut(expected(these, recorded())):
             number += 1
             report = folder / f"slice-{number}.xml"
-            code = run(piece, report, drawn, runner)
+            code = run(piece, report, drawn, compiled if compiled is not None and fast else runner)
             if code > 1 or not report.exists():  # stopped, or pytest itself failed: no result
                 raise SystemExit(f"slice {number} did not run to its end: pytest's exit code was {code}")
             ledger.keep(report, commit, drawn)
@@ -282,6 +294,7 @@ def parser() -> argparse.ArgumentParser:
     every.add_argument(
         "--recorded", action="store_true", help="count what passed.json says to have passed as run"
     )
+    every.add_argument("--compiled", action="store_true", help="run lockstep with the compiled golden model")
     every.add_argument(
         "--part", type=part, default=(1, 1), metavar="K/N", help="of N machines' work the Kth's"
     )
@@ -305,6 +318,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         usage.error("run: name a slice, or give --by-commit")
     if asked.command == "all" and git("status", "--porcelain", "--untracked-files=no"):
         raise SystemExit("results are kept by commit: commit what has changed first, or stash it")
+    if asked.command == "all" and asked.compiled and not native.install():
+        raise SystemExit("golden is not compiled: run python -m warpbank.native.build")
     tests = collect()
     slices = cut(expected(tests, recorded()))
     if asked.command == "list":
@@ -321,7 +336,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.command == "all":
         number, parts = asked.part
         tests = [test for each in slices[number - 1 :: parts] for test in each]
-        return 0 if run_all(ledger, tests, standing(), commit, seed, FOLDER) else 1
+        fast = {"compiled": partial(pytest, compiled=True)} if asked.compiled else {}
+        return 0 if run_all(ledger, tests, standing(), commit, seed, FOLDER, **fast) else 1
     if asked.command == "report":
         sys.stdout.write(page(tests, found(ledger, tests, standing()), WORKERS))
         return 0

@@ -24,7 +24,9 @@ def _steps(path: Path) -> list[str]:
 def test_workflows_run_what_is_there() -> None:
     commands = [command for path in WORKFLOWS for command in _steps(path)]
     assert ".ci/run" in commands
-    assert any(command.endswith("-m tests.slices all --part ${{ matrix.part }}") for command in commands)
+    assert any(
+        command.endswith("-m tests.slices all --compiled --part ${{ matrix.part }}") for command in commands
+    )
     for command in commands:
         for module in re.findall(r"-m (tests\.\w+)", command):
             assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), command

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -221,6 +222,44 @@ def test_what_passed_elsewhere_is_not_run_again(tmp_path: Path, monkeypatch: pyt
     assert sorted(first.all) == sorted(TESTS)
     assert second.all == [TESTS[2]]
     assert slices.from_elsewhere(TESTS).keys() == {*TESTS}
+
+
+def test_lockstep_runs_with_the_compiled_model(tmp_path: Path) -> None:
+    lockstep = [
+        f"tests/sim/test_lockstep_{name}.py::test_pairs[{n}]" for name in ("ltrf_long", "long") for n in "01"
+    ]
+    others = [*TESTS, "tests/sim/test_lockstep_ltrf.py::test_pairs"]
+    plain, compiled = _Pytest(), _Pytest()
+    tests = [*lockstep[:2], *others, *lockstep[2:]]
+    assert slices.run_all(_ledger(tmp_path), tests, _always, "c0ffee", 1, tmp_path, plain, compiled)
+    assert plain.all == others
+    assert compiled.all == lockstep
+    alone = _Pytest()
+    other = tmp_path / "other"
+    assert slices.run_all(_ledger(other), tests, _always, "c0ffee", 1, other, alone)
+    assert alone.all == tests
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_slice_runs_the_form_of_golden_that_is_asked_for(
+    compiled: bool, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = "import os; print(os.environ['WARPBANK_COMPILED'])"
+    real = subprocess.run
+
+    def run(_: list[str], **options: Any) -> object:
+        return real([sys.executable, "-c", command], **options)
+
+    monkeypatch.setattr(slices.subprocess, "run", run)
+    assert slices.pytest([], compiled=compiled) == 0
+    assert capfd.readouterr().out == f"{compiled:d}\n"
+
+
+def test_a_model_that_is_not_compiled_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "git", lambda *_: "")
+    monkeypatch.setattr(slices.native, "install", lambda: False)
+    with pytest.raises(SystemExit, match=r"golden is not compiled: run python -m warpbank.native.build"):
+        slices.main(["all", "--compiled"])
 
 
 def test_machines_share_the_slices(monkeypatch: pytest.MonkeyPatch) -> None:
