@@ -15,7 +15,7 @@ from warpbank.arch.parameters import bits
 @dataclass(frozen=True)
 class Choice:
     """Bit that was chosen: `one_hot`, `index` (both 0 if the mask was), `any`, and the pointer behind it,
-    `after`."""
+    `after`; the mask of the places from there on if such a mask was given."""
 
     one_hot: Signal
     index: Signal
@@ -36,6 +36,29 @@ def first_from(m: Module, mask: Value, pointer: Value, name: str = "choice") -> 
     seen = Signal(width, name=f"{name}_seen")
     m.d.comb += seen.eq(Mux(at_or_after.any(), at_or_after, mask))
     return chosen(m, seen, name)
+
+
+def first_reached(m: Module, mask: Signal, reached: Value, name: str = "choice") -> Choice:
+    """Choose the first set bit of a wide `mask` from the places that are `reached` on, wrapping around.
+
+    The choice is that of `first_from`, for a register that holds the places from the pointer on, `reached`,
+    and not the pointer; `after` of the choice is such a mask, too. The bit is looked for among all places
+    and among those reached at once, with the little delay of `behind`.
+
+    Combinational. `name` names the signals.
+    """
+    width = len(mask)
+    later = Signal(width, name=f"{name}_later")
+    m.d.comb += later.eq(mask & reached)
+    behind_later, behind_all = behind(m, later, f"{name}_behind_later"), behind(m, mask, f"{name}_behind_all")
+    any_later = later.any()
+    one_hot, index = Signal(width, name=f"{name}_one_hot"), Signal(bits(width), name=f"{name}_index")
+    m.d.comb += [
+        one_hot.eq(Mux(any_later, later & ~behind_later, mask & ~behind_all)),
+        index.eq(encode(one_hot)),
+    ]
+    rest = Mux(any_later, behind_later, behind_all)
+    return Choice(one_hot, index, mask.any(), rest | one_hot[-1].replicate(width))
 
 
 def chosen(m: Module, mask: Value, name: str = "choice") -> Choice:

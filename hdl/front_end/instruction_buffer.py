@@ -5,7 +5,7 @@ One uop per sub-core and cycle is filled.
 
 from __future__ import annotations
 
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -20,7 +20,7 @@ from warpbank.hdl.interfaces import Fill, FillInterface
 from warpbank.hdl.layouts import REGISTER_WIDTH, uop_layout
 from warpbank.hdl.mapping.flag_cache import FlagCache
 from warpbank.hdl.probe import Events, EventsInterface, emit
-from warpbank.hdl.round_robin import decode, first_from
+from warpbank.hdl.round_robin import decode, first_from, first_reached, pick_at_once
 from warpbank.hdl.typed import Interface, Record, record
 
 
@@ -137,7 +137,7 @@ class InstructionBuffers(wiring.Component):
     pop : In(1). The first uop of `warp` issues in this cycle.
     warp : In(bits(warps)). Warp that has its turn.
     coming : In(bits(warps)), if the machine has two issue stages or more. Warp that has its turn in the next
-        cycle.
+        cycle; its first uop has been there since the cycle before, in which the scheduler picked it.
     uop : Out(uop_layout). The first uop of `warp`; combinational, or, where there is `coming`, from a
         register.
     heads : Out(uop_layout) per warp, if they are `shown`. Its first uop.
@@ -199,37 +199,60 @@ class InstructionBuffers(wiring.Component):
         warps, depth = core.warps, core.front_end.buffer_entries
         fill, uop = self.fill, self.fill.uop
 
+        # Warps whose stream goes on: not behind a branch that has not issued, not at its end.
+        going_on = Signal(warps)
+        # more_than[n]: mask of the warps that hold more than n uops.
+        more_than = [Signal(warps, name=f"more_than_{n}") for n in range(depth)]
+        fillable = Signal(warps)
+        m.d.comb += fillable.eq(going_on & ~more_than[-1])
+        reached = Signal(warps, init=(1 << warps) - 1)  # from the warp behind the one that was filled last
+        choice = first_reached(m, fillable, reached)
+        fetches = self._flags(m) if self._config.takes_flags else Const(0, 1)
+        filled = Signal(warps)
+        m.d.comb += [
+            fill.valid.eq(choice.any & ~fetches),
+            fill.warp.eq(choice.index),
+            filled.eq(choice.one_hot & ~fetches.replicate(warps)),
+        ]
+        with m.If(fill.valid):
+            m.d.sync += reached.eq(choice.after)
+        popped = decode(m, self.warp, self.pop, warps, "popped")
+
         # Entries of all warps, a power of two each, so that an address is warp and place. The registers stand
         # in memories of their own: the scoreboard looks at those of every warp in every cycle, at the rest
         # only when the uop issues.
         place_width = bits(depth)
-        shape = uop_layout(self._config)
-        entries = m.submodules.entries = Memory(shape=shape, depth=warps << place_width, init=[])
-        heads = Array(Signal(place_width, name=f"head_{warp}") for warp in range(warps))
-        tails = Array(Signal(place_width, name=f"tail_{warp}") for warp in range(warps))
+        heads = [Signal(place_width, name=f"head_{warp}") for warp in range(warps)]
+        tails = [Signal(place_width, name=f"tail_{warp}") for warp in range(warps)]
+        for warp in range(warps):
+            m.d.sync += [
+                tails[warp].eq(tails[warp] + filled[warp]),
+                heads[warp].eq(heads[warp] + popped[warp]),
+            ]
         tail = Signal(place_width)
-        m.d.comb += tail.eq(tails[fill.warp])
+        m.d.comb += tail.eq(pick_at_once(choice.one_hot, tails))
         into = Cat(tail, fill.warp)
-        write_at(m, entries, into, uop, fill.valid)
-        # Every warp's first uop is there before it is known which of them is asked for.
         firsts = [Cat(heads[warp], Const(warp, core.warp_width)) for warp in range(warps)]
-        if self.heads:
-            # Collectors look at them, so that the place in a memory would be read by hundreds of gates.
-            rows = Array(Value.cast(head) for head in self.heads)
+        staged = core.front_end.issue_stages > 1
+        rows: Array[Value] = Array()
+        if staged and not self.heads and not self._config.takes_bits:
+            coming = self._by_place(m, tail, heads)
         else:
-            rows = Array(Value.cast(read_at(m, entries, first)) for first in firsts)
-        if core.front_end.issue_stages > 1:  # nothing of a warp issues up to its turn: its first uop stays
-            read = record(shape, name="read", reset_less=True)
-            m.d.sync += read.as_value().eq(rows[self.coming])
+            entries = m.submodules.entries = Memory(
+                shape=uop_layout(self._config), depth=warps << place_width, init=[]
+            )
+            write_at(m, entries, into, uop, fill.valid)
+            # Every warp's first uop is there before it is known which of them is asked for. Where collectors
+            # look at them the place in a memory would be read by hundreds of gates.
+            seen = self.heads or [read_at(m, entries, first) for first in firsts]
+            rows = Array(Value.cast(row) for row in seen)
+            coming = rows[self.coming] if staged else rows[self.warp]
+        if staged:  # nothing of a warp issues up to its turn: its first uop stays
+            read = record(uop_layout(self._config), name="read", reset_less=True)
+            m.d.sync += read.as_value().eq(coming)
             m.d.comb += Value.cast(self.uop).eq(read.as_value())
         else:
-            m.d.comb += Value.cast(self.uop).eq(rows[self.warp])
-        filled = decode(m, fill.warp, fill.valid, warps, "filled")
-        popped = decode(m, self.warp, self.pop, warps, "popped")
-        with m.If(fill.valid):
-            m.d.sync += tails[fill.warp].eq(tail + 1)
-        with m.If(self.pop):
-            m.d.sync += heads[self.warp].eq(heads[self.warp] + 1)
+            m.d.comb += Value.cast(self.uop).eq(coming)
         looked: list[tuple[str, Memory, Value, list[Value]]] = []
         for name, value, targets in self._looked_at():
             memory = m.submodules[name] = Memory(shape=len(value), depth=warps << place_width, init=[])
@@ -240,8 +263,7 @@ class InstructionBuffers(wiring.Component):
             for first, target in zip(firsts, targets, strict=True):
                 m.d.comb += target.eq(read_at(m, memory, first))
 
-        # more_than[n]: mask of the warps that hold more than n uops. A fill enters before a pop leaves.
-        more_than = [Signal(warps, name=f"more_than_{n}") for n in range(depth)]
+        # A fill enters before a pop leaves.
         grown = [
             more | filled & below for more, below in zip(more_than, [filled, *more_than[:-1]], strict=True)
         ]
@@ -261,25 +283,45 @@ class InstructionBuffers(wiring.Component):
             behind = [Value.cast(read_at(m, memory, second)) for second in seconds]
             self._stand(m, name, popped, more_than, behind, value, targets)
 
-        # Warps whose stream goes on: not behind a branch that has not issued, not at its end.
-        going_on = Signal(warps)
         branch = Signal()
         m.d.comb += branch.eq((uop.control == Control.BRANCH) | uop.last)
         held = self._hold(m, popped)
         m.d.sync += going_on.eq((going_on & ~Mux(branch, filled, 0)) | held | self.start)
-        fillable = Signal(warps)
-        m.d.comb += fillable.eq(going_on & ~more_than[-1])
-        pointer = Signal(core.warp_width)
-        choice = first_from(m, fillable, pointer)
-        fetches = self._flags(m) if self._config.takes_flags else Const(0, 1)
-        m.d.comb += [fill.valid.eq(choice.any & ~fetches), fill.warp.eq(choice.index)]
-        with m.If(fill.valid):
-            m.d.sync += pointer.eq(choice.after)
         if self._config.takes_bits:
             self._enter(m, rows, popped)
         if self._probe:
             emit(m, self.events.fill[0], fill.valid, warp=fill.warp, seq=uop.seq)
         return m
+
+    def _by_place(self, m: Module, tail: Value, heads: list[Signal]) -> Value:
+        """Entries by place: all warps' uops at place 0 in one memory, those at place 1 in another one, and so
+        on. Returns the first uop of the warp that comes.
+
+        Its warp was picked in the cycle before, so that a uop has a cycle to enter. The place of a first uop
+        is found while the rows of all places are read.
+
+        Parameters
+        ----------
+        tail : place of the uop that is filled.
+        heads : place of each warp's first uop.
+        """
+        fill = self.fill
+        uop = Signal(len(Value.cast(fill.uop)), name="entering", reset_less=True)
+        warp, place = (
+            Signal.like(value, name=f"{name}_entered", reset_less=True)
+            for name, value in (("warp", fill.warp), ("place", tail))
+        )
+        enters = Signal()
+        m.d.sync += [uop.eq(Value.cast(fill.uop)), warp.eq(fill.warp), place.eq(tail), enters.eq(fill.valid)]
+        rows = []
+        for number in range(1 << len(tail)):
+            memory: Memory[Any, Value] = Memory(shape=len(uop), depth=len(heads), init=[])
+            m.submodules[f"entries_{number}"] = memory
+            write_at(m, memory, warp, uop, enters & (place == number))
+            rows.append(read_at(m, memory, self.coming))
+        first = Signal.like(tail, name="coming_place")
+        m.d.comb += first.eq(Array(heads)[self.coming])
+        return Array(rows)[first]
 
     def _stand(
         self,

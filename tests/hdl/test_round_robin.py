@@ -13,6 +13,7 @@ from warpbank.hdl.round_robin import (
     behind,
     first_from,
     first_number,
+    first_reached,
     lowest,
     lowest_by_groups,
     of_lowest,
@@ -40,6 +41,32 @@ def test_rotating_priority_is_golden_s(width: int, chooses: Any) -> None:
                     assert ctx.get(choice.index) == expected
                     assert ctx.get(choice.one_hot) == 1 << expected
                     assert ctx.get(after) == (expected + 1) % width
+                else:
+                    assert ctx.get(choice.one_hot) == 0
+
+    simulator = Simulator(m)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 7])
+def test_rotating_priority_from_a_mask_is_golden_s(width: int) -> None:
+    m = Module()
+    mask, reached, after = Signal(width), Signal(width), Signal(width)
+    choice = first_reached(m, mask, reached)
+    m.d.comb += after.eq(choice.after)
+
+    async def bench(ctx: Any) -> None:
+        for value in range(2**width):
+            for place in range(width):
+                ctx.set(mask, value)
+                ctx.set(reached, 2**width - (1 << place))
+                assert ctx.get(choice.any) == bool(value)
+                if value:
+                    expected = round_robin.first_from(value, place)
+                    assert ctx.get(choice.index) == expected
+                    assert ctx.get(choice.one_hot) == 1 << expected
+                    assert ctx.get(after) == 2**width - (1 << (expected + 1) % width)
                 else:
                     assert ctx.get(choice.one_hot) == 0
 

@@ -67,7 +67,8 @@ def lockstep(
 ) -> Counter[str]:
     """Returns how many events there were. Golden's `enter` reports none: its caller does. Half of the seeds
     show collectors every first uop, and in half of all what others see of first uops stands in registers.
-    `stages`: of issue; with two the warp that issues is known in the cycle before."""
+    `stages`: of issue; with two the warp that issues is known in the cycle before, and its uop
+    has been there for one more."""
     rng = random.Random(seed)
     config = with_overrides(
         MACHINES[machine],
@@ -84,6 +85,7 @@ def lockstep(
     model = Golden(config.sub_core, log.probe)
     streams: list[Stream | None] = [None] * warps
     coming: list[int] = []  # warp that may issue in the next cycle
+    picked: list[int] = []  # warps whose first uop the scheduler may have picked in the cycle before
 
     async def bench(ctx: Any) -> None:
         for cycle in range(cycles):
@@ -111,8 +113,9 @@ def lockstep(
             warp = rng.choice(turn) if turn else 0
             ctx.set(rtl.warp, warp)
             if stages > 1:
-                others = [other for other in able if not pop or other != warp]
+                others = [other for other in able if (not pop or other != warp) and other in picked]
                 coming[:] = rng.sample(others, min(len(others), 1))
+                picked[:] = [other for other in able if not pop or other != warp]
                 ctx.set(rtl.coming, coming[0] if coming else rng.randrange(warps))
             if pop:
                 popped = model.entries[warp][0]
