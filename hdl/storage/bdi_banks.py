@@ -82,7 +82,7 @@ class BdiBanks(CompressedBanks):
             put.data.eq(kind),
             put.en.eq(writes),
             bank.stored.eq(writes),
-            bank.compressed.eq(kind != Delta.RAW),
+            bank.compressed.eq(compressor.packs),
         ]
         needed_in, needed_out = (
             self._needed(m, look.data, f"in_{number}"),

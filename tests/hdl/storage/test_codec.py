@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.hdl import Const
+from amaranth.hdl import Const, Mux
 from hypothesis import given, strategies
 
 import warpbank.golden.storage.bdi as golden_bdi
@@ -44,6 +44,21 @@ def one_bit_apart(lanes: int) -> list[tuple[Value, int]]:
             value[lane] ^= np.uint32(1 << bit)
             values.append((value, (1 << lanes) - 1))
     return values
+
+
+def carries(lanes: int) -> list[tuple[Value, int]]:
+    """Values whose lane 1 differs from the others by a number at the edge of what a byte, two bytes and none
+    hold, from bases whose halves it carries into and borrows from."""
+    edges = [
+        sign * edge + step for sign in (-1, 1) for edge in (0, 128, 1 << 16, 1 << 15) for step in (-1, 0, 1)
+    ]
+    values = []
+    for base in (0, 0xFFFF, 0x1_0000, 0x7FFF, 0x8000, 0x5AC3_963C, 0xFFFF_FFFF, 0x8000_0000):
+        for edge in edges:
+            value = np.full(lanes, base, np.uint32)
+            value[1] = (base + edge) & 0xFFFF_FFFF
+            values.append((value, (1 << lanes) - 1))
+    return [*values, values[0]]
 
 
 def compressor(lanes: int, parts: int, seed: int, unit: Any = Compressor, inputs: Inputs = ()) -> None:
@@ -138,7 +153,10 @@ def bdi_compressor(lanes: int, seed: int, unit: Any = BdiCompressor, inputs: Inp
             enable = rng.random() < 0.8
             for port, setting in ((rtl.value, pack(value)), (rtl.mask, mask), (rtl.enable, enable)):
                 ctx.set(port, setting)
-            assert expected is None or (Delta(ctx.get(rtl.kind)).value, ctx.get(rtl.packed)) == expected
+            if expected is not None:
+                kind = Delta(ctx.get(rtl.kind))
+                assert (kind.value, ctx.get(rtl.packed)) == expected
+                assert ctx.get(rtl.packs) == (kind is not Delta.RAW)
             if enable:
                 expected = model.compress(value, mask)
             await ctx.tick()
@@ -146,14 +164,14 @@ def bdi_compressor(lanes: int, seed: int, unit: Any = BdiCompressor, inputs: Inp
     simulate(rtl, bench)
 
 
-def bdi_decompressor(lanes: int, seed: int, unit: Any = BdiDecompressor) -> None:
+def bdi_decompressor(lanes: int, seed: int, unit: Any = BdiDecompressor, inputs: Inputs = ()) -> None:
     rng = random.Random(seed)
     rtl, model = unit(machine(lanes)), golden_bdi.BdiDecompressor(lanes)
 
     async def bench(ctx: Any) -> None:
         expected: int | None = None
-        for _ in range(STEPS):
-            kind, packed = golden_bdi.BdiCompressor(lanes).compress(*similar(rng, lanes))
+        for value, mask in inputs or (similar(rng, lanes) for _ in range(STEPS)):
+            kind, packed = golden_bdi.BdiCompressor(lanes).compress(value, mask)
             enable = rng.random() < 0.8
             for port, setting in ((rtl.kind, Delta(int(kind))), (rtl.packed, packed), (rtl.enable, enable)):
                 ctx.set(port, setting)
@@ -183,6 +201,11 @@ def test_every_bit_of_every_lane_is_compared(lanes: int) -> None:
         compressor(lanes, parts, 0, inputs=one_bit_apart(lanes))
     broadcast(lanes, 0, inputs=one_bit_apart(lanes))
     bdi_compressor(lanes, 0, inputs=one_bit_apart(lanes))
+
+
+def test_differences_carry_into_the_upper_half_of_the_base() -> None:
+    bdi_compressor(2, 0, inputs=carries(2))
+    bdi_decompressor(2, 0, inputs=carries(2))
 
 
 @FEW
@@ -227,6 +250,38 @@ class NoFullScalar(Compressor):
 @pytest.mark.parametrize("unit", [Garbage, AnyHalves, NoFullScalar])
 def test_mutants_are_caught(unit: Any) -> None:
     assert fails(lambda seed: compressor(4, 2, seed, unit))
+
+
+class NoBorrow(BdiCompressor):
+    """The upper halves of a lane and the base are to be equal if the difference is positive."""
+
+    def _near(self, borrows: Any, negative: Any, same: Any, more: Any, less: Any) -> Any:
+        return Mux(negative, Mux(borrows, same, less), same)
+
+
+class AnyNeighbour(BdiCompressor):
+    """A lane one 64 K above or below is taken for one nearby."""
+
+    def _near(self, borrows: Any, negative: Any, same: Any, more: Any, less: Any) -> Any:
+        return same | Mux(borrows, more, less)
+
+
+@pytest.mark.parametrize("unit", [NoBorrow, AnyNeighbour])
+def test_mutants_of_differences_are_caught(unit: Any) -> None:
+    with pytest.raises(AssertionError):
+        bdi_compressor(2, 0, unit, carries(2))
+
+
+class NoCarry(BdiDecompressor):
+    """The sum of the lower halves does not carry."""
+
+    def _upper(self, carries: Any, negative: Any, same: Any, above: Any, below: Any) -> Any:
+        return Mux(negative, below, same)
+
+
+def test_a_mutant_of_sums_is_caught() -> None:
+    with pytest.raises(AssertionError):
+        bdi_decompressor(2, 0, NoCarry, carries(2))
 
 
 class WithoutBus(BroadcastCompressor):
