@@ -57,7 +57,7 @@ class DecompressMoves(wiring.Component):
 
     The table has a bit per register, in flip-flops. Every warp's first uop is looked up before it is known
     which warp issues, which then takes four bits. On a machine with an issue stage the table is read in the
-    cycle before, as it will be, and every warp's move is known before the warp is.
+    cycle before, as it will be. Whether a register is stored compressed in this cycle is known last.
 
     Parameters
     ----------
@@ -151,29 +151,19 @@ class DecompressMoves(wiring.Component):
         register, needed = Signal(REGISTER_WIDTH), Signal()
         writes, move = (Signal(MAX_DESTINATIONS, name=name) for name in ("writes_of_uop", "move"))
         missing = Array(self.missing)[self.warp]
-        if self._staged:
-            # Every warp's move is known before the warp is. No warp issues in the cycle after its own, so
-            # nothing of it is still to be cleared.
-            chosen = [
-                self._chosen(bypass, warp, first, nowhere, found, Const(0, MAX_DESTINATIONS))
-                for warp, (first, nowhere, found) in enumerate(
-                    zip(self.first, self.missing, looked, strict=True)
-                )
-            ]
-            needs = Cat(mask.any() for mask in chosen) & self.partial
-            m.d.comb += [move.eq(pick(at, chosen)), needed.eq((at & needs).any())]
-        else:
-            first = Hazards().create(path=("first_of_warp",))
-            for name in first.signature.members:
-                values = [Value.cast(getattr(each, name)) for each in self.first]
-                m.d.comb += Value.cast(getattr(first, name)).eq(Array(values)[self.warp])
+        first = Hazards().create(path=("first_of_warp",))
+        for name in first.signature.members:
+            values = [Value.cast(getattr(each, name)) for each in self.first]
+            m.d.comb += Value.cast(getattr(first, name)).eq(pick(at, values))
+        late: Value = Const(0, MAX_DESTINATIONS)
+        if not self._staged:  # else no warp issues in the cycle after its own: nothing of it is to be cleared
             held = _rows(m, first.destination, "held")
             late = Cat(
                 bit & (cleared_warp == self.warp) & (row == place)
                 for bit, row, place in zip(cleared, cleared_rows, held, strict=True)
             )
-            found = self._chosen(bypass, self.warp, first, missing, pick(at, looked), late)
-            m.d.comb += [move.eq(found), needed.eq(found.any() & (at & self.partial).any())]
+        found = self._chosen(bypass, first, missing, pick(at, looked), late)
+        m.d.comb += [move.eq(found), needed.eq(found.any() & (at & self.partial).any())]
         # Whether the uop issues is known last: what goes does not wait for that.
         m.d.comb += [
             writes.eq(_first(uop.count)),
@@ -222,15 +212,9 @@ class DecompressMoves(wiring.Component):
         return looked
 
     def _chosen(
-        self,
-        m: Module,
-        warp: Value | int,
-        first: HazardsInterface,
-        missing: Value,
-        looked: Value,
-        late: Value,
+        self, m: Module, first: HazardsInterface, missing: Value, looked: Value, late: Value
     ) -> Signal:
-        """Mask of the first register that a warp's uop writes and that is compressed.
+        """Mask of the first register that the uop of `warp` writes and that is compressed.
 
         Parameters
         ----------
@@ -239,14 +223,11 @@ class DecompressMoves(wiring.Component):
         looked : what the table says of them, in their columns.
         late : columns of what is still to be cleared in the table.
         """
-        name = str(warp) if isinstance(warp, int) else "uop"
-        known, chosen = (Signal(MAX_DESTINATIONS, name=f"{what}_{name}") for what in ("known", "chosen"))
+        known, chosen = (Signal(MAX_DESTINATIONS, name=name) for name in ("known", "chosen"))
         old = _turned(looked & ~late, first.destination[:LOW], back=True)
         for number in range(MAX_DESTINATIONS):
             place = first.registers[MAX_SOURCES + number]
-            new = [
-                stored.valid & (stored.warp == warp) & (stored.register == place) for stored in self.stored
-            ]
+            new = [port.valid & (port.warp == self.warp) & (port.register == place) for port in self.stored]
             compressed = [hit & stored.compressed for hit, stored in zip(new, self.stored, strict=True)]
             m.d.comb += known[number].eq(Cat(compressed).any() | old[number] & ~Cat(new).any())
         m.d.comb += chosen.eq(lowest(known & _first(first.count) & ~missing))
