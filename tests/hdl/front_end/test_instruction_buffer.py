@@ -193,6 +193,25 @@ def test_flag_instructions_are_skipped_and_fetched() -> None:
     assert counts["flag_hit"] > counts["flag_fetch"] > 0, counts
 
 
+class OnePlace(InstructionBuffers):
+    """Every uop enters at the first place of its warp."""
+
+    def _by_place(self, m: Module, tail: Value, heads: list[Signal]) -> Value:
+        return super()._by_place(m, Const(0, len(tail)), heads)
+
+
+class FirstHead(InstructionBuffers):
+    """The warp that comes issues what stands where warp 0 has its first uop."""
+
+    def _by_place(self, m: Module, tail: Value, heads: list[Signal]) -> Value:
+        return super()._by_place(m, tail, [heads[0]] * len(heads))
+
+
+@pytest.mark.parametrize("unit", [OnePlace, FirstHead])
+def test_mutants_of_places_are_caught(unit: Any) -> None:
+    assert fails(lambda seed: lockstep("tiny", 2 * seed + 1, unit, stages=2))
+
+
 class FetchesAll(InstructionBuffers):
     """A flag instruction takes a fill slot even if the cache has it."""
 
