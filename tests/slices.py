@@ -210,13 +210,14 @@ def run_all(
         if test not in done:
             fast = compiled is not None and COMPILED.match(test) is not None
             due[failed[test].seed if test in failed else seed, fast].append(test)
+    runners = {False: runner, True: compiled or runner}
     folder.mkdir(parents=True, exist_ok=True)
     number = 0
     for (drawn, fast), these in sorted(due.items()):
         for piece in cut(expected(these, recorded())):
             number += 1
             report = folder / f"slice-{number}.xml"
-            code = run(piece, report, drawn, compiled if compiled is not None and fast else runner)
+            code = run(piece, report, drawn, runners[fast])
             if code > 1 or not report.exists():  # stopped, or pytest itself failed: no result
                 raise SystemExit(f"slice {number} did not run to its end: pytest's exit code was {code}")
             ledger.keep(report, commit, drawn)
