@@ -116,7 +116,7 @@ class BdiCompressor(wiring.Component):
                 half[lane].eq(fits | ~mask[lane]),
             ]
         m.d.comb += [self.kind.eq(Delta.RAW), self.packed.eq(value)]
-        # What fits less fits two bytes: others need not wait for how it is packed.
+        # Differences of a byte or none fit two bytes, so that this is known before the width.
         m.d.comb += self.packs.eq(self.given != Delta.RAW if self._told else may & half.all())
         with m.If(self.given == Delta.NONE if self._told else may & zero.all()):
             m.d.comb += [self.kind.eq(Delta.NONE), self.packed.eq(base)]
