@@ -62,7 +62,7 @@ class Mapping(ABC):
 
     @abstractmethod
     def end(self, warp: int) -> None:
-        """The warp's last uop retires in this cycle."""
+        """The warp drains in this cycle."""
 
     @abstractmethod
     def home(self, warp: int, register: int) -> Home | None:

@@ -61,7 +61,7 @@ class SubCore:
     config, scheme : the machine and its register file.
     checker : compares operands at dispatch.
     at_issue : called with every uop that arrives at a barrier or ends its warp.
-    at_drain : called with (sub-core, warp) when a warp's last uop has retired.
+    at_drain : called with (sub-core, warp) when a warp drains.
     wake_lsu : called with the cycle in which the load/store unit has to look.
     probe : receives the events.
     """
@@ -111,6 +111,8 @@ class SubCore:
         self._active = self.scheduler.active  # warps that may issue, at the clock edge
         self.flying = [0] * core.warps
         self._lengths = [0] * core.warps
+        self._told_late = stages > 1  # that a warp has drained is told in the cycle after
+        self._leaving: list[int] = []  # warps of which that is to be told
         self.retired = [0] * core.warps
         self._settled = True
         self._new = 0  # warps that have issued, or whose buffer was empty, in the last cycle
@@ -205,6 +207,9 @@ class SubCore:
         # begin
         registers.begin()
         # write back
+        for warp in self._leaving:
+            self._drain(warp)
+        self._leaving.clear()
         self.results.step(cycle)
         # land
         landing = registers.landing
@@ -344,8 +349,15 @@ class SubCore:
         self.retired[warp] += 1
         if not self.flying[warp] and not self.status.live >> warp & 1:
             assert self.retired[warp] == self._lengths[warp], f"warp {warp} lost a uop"
-            self.mapping.end(warp)
-            self._at_drain(self.number, warp)
+            if self._told_late:
+                self._leaving.append(warp)
+            else:
+                self._drain(warp)
+
+    def _drain(self, warp: int) -> None:
+        """The warp drains: its last uop has retired, with `_told_late` in the cycle before."""
+        self.mapping.end(warp)
+        self._at_drain(self.number, warp)
 
     def settle(self, end: int) -> None:
         """Account for the cycles slept before cycle `end`."""
@@ -369,6 +381,7 @@ class SubCore:
             or not self._settled
             or status.enters & active
             or collectors.busy
+            or self._leaving
         ):
             return soon
         if self.scheduler.activates(status, self.mapping.lacking, self.registers):

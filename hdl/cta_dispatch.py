@@ -114,7 +114,7 @@ class CtaDispatch(wiring.Component):
         cycle t starts in t + 1.
     start : Out(Start) per sub-core. Warps that start.
     started : Out(Started). CTA that starts.
-    drain : In(warps) per sub-core. Warps whose last uop retires in this cycle.
+    drain : In(warps) per sub-core. Warps that drain in this cycle.
     warps : In(bits(warps)) per sub-core. Warp slot whose CTA is asked for.
     ctas : Out(bits(max_ctas)) per sub-core. CTA slot of the warp in slot `warps`.
     members : Out(warps of the SM) per sub-core. Warps of that CTA (bit sub-core x warps + slot).

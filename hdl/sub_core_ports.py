@@ -42,7 +42,7 @@ class SubCorePorts(wiring.Signature):
         the machine takes release flags.
     release : In(warps). Warps whose barrier is open; may depend on `arrival` of the same cycle.
     arrival : Out(Arrival). A uop issues that arrives at a barrier or ends its warp.
-    drain : Out(warps). Warps whose last uop retires in this cycle.
+    drain : Out(warps). Warps that drain in this cycle.
     fill : Out(Fill). Question to the testbench: the next uop of a warp.
     write : Out(WriteBack) per bank. Question to the testbench: the value of a result that a bank takes.
     issues : Out(1). A uop issues in this cycle.

@@ -225,7 +225,7 @@ class Renaming(Mapping):
         self._probe.emit("dead_value", warp, register)
 
     def end(self, warp: int) -> None:
-        """The warp's last uop retires in this cycle."""
+        """The warp drains in this cycle."""
         if self._ahead:
             self._drain.append(warp)
         else:

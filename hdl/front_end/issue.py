@@ -252,7 +252,8 @@ class InFlight(wiring.Component):
     A warp has drained when it has issued its last uop and all have retired.
 
     The counters are bit-sliced: plane k holds bit k of all of them, so that all warps count in the same few
-    word operations. They count a cycle later, so that the count before comes from registers.
+    word operations. They count a cycle later, so that the count before comes from registers. With two issue
+    stages or more that is soon enough: who has drained is told in the cycle after its last uop has retired.
 
     Parameters
     ----------
@@ -265,7 +266,8 @@ class InFlight(wiring.Component):
     issue : In(1). A uop of `warp` issues that is not complete at issue.
     warp : In(bits(warps)). Warp that issues.
     retired : In(Retired) per unit. A uop retires.
-    drain : Out(warps). Warps whose last uop retires in this cycle. Combinational.
+    drain : Out(warps). Warps whose last uop retires in this cycle; combinational. With two issue stages or
+        more, in the cycle before; from registers.
     """
 
     start: Signal
@@ -278,6 +280,7 @@ class InFlight(wiring.Component):
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         core = config.sub_core
+        self._late = core.front_end.issue_stages > 1
         super().__init__(
             {
                 "start": In(core.warps),
@@ -308,19 +311,17 @@ class InFlight(wiring.Component):
         ]
         left = _columns(m, retires)
         flying = self._count(m, issued, left)
-        # Who issues and who retires is known late, the count before that is not: no uop is left if as many
-        # retire as there were, that which issues included.
-        numbers = range(len(retires) + 1)
-        there, gone = ([_equal(planes, number) for number in numbers] for planes in (flying, left))
-        as_many, one_more = (Signal(warps, name=name) for name in ("as_many", "one_more"))
-        active, going = Signal(warps), Signal(warps)
-        m.d.comb += [
-            as_many.eq(reduce(or_, (here & away for here, away in zip(there, gone, strict=True)))),
-            one_more.eq(reduce(or_, (here & away for here, away in zip(there[:-1], gone[1:], strict=True)))),
-            going.eq(self.live | ~(issued & one_more | ~issued & as_many)),
-            self.drain.eq(active & ~going),
-        ]
-        m.d.sync += active.eq((active & going) | self.start)
+        active, live = Signal(warps), Signal(warps)
+        m.d.sync += active.eq(active & ~self.drain | self.start)
+        if self._late:
+            # All that issued and retired before this cycle has been counted, so that nothing is compared.
+            m.d.sync += live.eq(self.live)
+            m.d.comb += self.drain.eq(active & ~live & ~reduce(or_, flying))
+        else:
+            m.d.comb += [
+                live.eq(self.live),
+                self.drain.eq(active & ~live & _none_left(m, flying, issued, left)),
+            ]
         return m
 
     def _count(self, m: Module, issued: Signal, left: list[Value]) -> list[Signal]:
@@ -351,6 +352,19 @@ class InFlight(wiring.Component):
             m.d.sync += plane.eq(now)
             carry, borrow = with_carry, less
         return flying
+
+
+def _none_left(m: Module, flying: Sequence[Value], issued: Value, left: Sequence[Value]) -> Value:
+    """Mask of the warps of which no uop is left: as many retire as there were, one that issues included. Who
+    issues and who retires is known late, the count before that, `flying`, is not."""
+    numbers = range(UNITS + 1)
+    there, gone = ([_equal(planes, number) for number in numbers] for planes in (flying, left))
+    as_many, one_more = (Signal.like(issued, name=name) for name in ("as_many", "one_more"))
+    m.d.comb += [
+        as_many.eq(reduce(or_, (here & away for here, away in zip(there, gone, strict=True)))),
+        one_more.eq(reduce(or_, (here & away for here, away in zip(there[:-1], gone[1:], strict=True)))),
+    ]
+    return issued & one_more | ~issued & as_many
 
 
 def _equal(planes: Sequence[Value], number: int) -> Value:

@@ -186,26 +186,43 @@ class CountsTwice(InFlight):
         return super()._count(m, issued, later)
 
 
+class Hasty(InFlight):
+    """Counter that does not wait for the cycle in which all has been counted."""
+
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        self._late = False
+
+
+@pytest.mark.parametrize("stages", [0, 1, 2, 3])
 @FEW
 @given(machine=machines, seed=SEEDS)
-def test_drain_is_seen_once_and_in_its_cycle(machine: str, seed: int) -> None:
-    drains(machine, seed)
+def test_drain_is_seen_once_and_in_its_cycle(stages: int, machine: str, seed: int) -> None:
+    drains(machine, seed, stages=stages)
 
 
+@pytest.mark.parametrize("stages", [0, 2])
 @pytest.mark.parametrize("mutant", [ForgetsArrivals, CountsTwice])
-def test_mutants_that_miscount_are_caught(mutant: Any) -> None:
-    assert fails(lambda seed: drains("tiny", seed, mutant))
+def test_mutants_that_miscount_are_caught(mutant: Any, stages: int) -> None:
+    assert fails(lambda seed: drains("tiny", seed, mutant, stages))
 
 
-def drains(machine: str, seed: int, unit: Any = InFlight) -> None:
-    """Compare the warps that drain with those of which nothing is left."""
+def test_a_mutant_that_tells_it_at_once_is_caught() -> None:
+    assert fails(lambda seed: drains("tiny", seed, Hasty, stages=2))
+
+
+def drains(machine: str, seed: int, unit: Any = InFlight, stages: int = 0) -> None:
+    """Compare the warps that drain with those of which nothing is left, with two issue stages or more a cycle
+    later."""
     rng = random.Random(seed)
-    config = MACHINES[machine]
+    config = with_overrides(MACHINES[machine], [f"sub_core.front_end.issue_stages={stages}"])
     warps = config.sub_core.warps
     rtl = unit(config)
     flying, live, active = [0] * warps, [False] * warps, [False] * warps
+    leaving = 0  # warps of which nothing was left in the cycle before
 
     async def bench(ctx: Any) -> None:
+        nonlocal leaving
         for cycle in range(300):
             expected = 0
             here = list(flying)
@@ -231,10 +248,12 @@ def drains(machine: str, seed: int, unit: Any = InFlight) -> None:
                 if active[slot] and not live[slot] and not flying[slot]:
                     expected |= 1 << slot
                     active[slot] = False
+            if stages > 1:
+                leaving, expected = expected, leaving
             starts = sum(
                 1 << slot
                 for slot in range(warps)
-                if not active[slot] and not expected >> slot & 1 and rng.random() < 0.2
+                if not active[slot] and not (expected | leaving) >> slot & 1 and rng.random() < 0.2
             )
             ctx.set(rtl.start, starts)
             for slot in range(warps):
